@@ -121,9 +121,9 @@ def factory(
 
     Notes
     -----
-    Each 20 s of a machine hold one episode of 3 to 7 s: a ``surge`` (all phases 1.6 times too high), a ``quiet`` period
-    (off, no events), a ``stuck`` sensor (the readings repeat) or a ``dropout`` (the readings fall to zero). Kinds take
-    turns, and each machine starts with another one. A stream shorter than 20 s holds one shorter episode.
+    Each 20 s of a machine hold one episode of 3 to 7 s: a ``surge`` (all phases far above a healthy reading), a
+    ``quiet`` period (off, no events), a ``stuck`` sensor (the readings repeat) or a ``dropout`` (the readings fall to
+    zero). Kinds take turns, and each machine starts with another one. A stream shorter than 20 s holds one shorter episode.
 
     O(n log n) for n rows, about half a second per million.
 
@@ -215,7 +215,7 @@ def _episodes(
 
 def _work(at: _Floats, random: np.random.Generator) -> tuple[list[_Floats], _Ints, _Bools]:
     """Three phases of power, valve bits and dosing pump of a healthy machine going through its work cycle."""
-    cycle = random.uniform(7.0, 13.0)
+    cycle = random.uniform(12.0, 20.0)
     shift = random.uniform(0.0, 1.0)
     idle, load = random.uniform(1.5, 2.5), random.uniform(4.0, 7.0)
     turn = (at / cycle + shift) % 1.0
@@ -236,11 +236,12 @@ def _work(at: _Floats, random: np.random.Generator) -> tuple[list[_Floats], _Int
 
 def _break(power: _Floats, fault: npt.NDArray[np.int8], random: np.random.Generator) -> None:
     """Write the faults into one phase, in place."""
+    healthy = power.max(initial=0.0)
     edges = np.flatnonzero(np.diff(fault, prepend=np.int8(0), append=np.int8(0)))
     for lo, hi in itertools.pairwise(edges):
         kind = FAULTS[fault[lo]]
         if kind == "surge":
-            power[lo:hi] = 1.6 * power[lo:hi] + 0.5 * random.standard_normal(hi - lo)
+            power[lo:hi] += 0.95 * healthy + 0.5 * random.standard_normal(hi - lo)
         elif kind == "dropout":
             power[lo:hi] = 0.02 * np.abs(random.standard_normal(hi - lo))
         elif kind == "stuck":
