@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 from slidewise import datasets
-from slidewise.demo import picture
+from slidewise.demo import machines, picture
 
 FACTS = {"events in": "500", "same as in batch": "yes"}
 CODE = "sw.slide(events, [sw.max('a')], sw.trailing(3))  # 1 < 2 & 3"
@@ -119,7 +119,7 @@ def test_one_row(results: pa.Table) -> None:
 
 def test_machines_sort_by_number() -> None:
     names = ["press-10", "mill-2", "oven-3", "press-1"]
-    assert sorted(names, key=picture.by_number) == ["press-1", "mill-2", "oven-3", "press-10"]
+    assert sorted(names, key=machines.by_number) == ["press-1", "mill-2", "oven-3", "press-10"]
 
 
 def test_each_fault_has_a_colour(html: str) -> None:

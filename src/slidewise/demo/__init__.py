@@ -3,7 +3,7 @@
 ::
 
     datasets.factory ──► stream.py: Spark, one call of slide ──► view.py: the terminal
-                                        │                   └──► picture.py: one HTML page
+                                        │                   └──► picture.py: one HTML page; png.py: an image
                                         └── equal to the same call on the Arrow table? the last thing it says
 
 Importing this package does not import pyspark; :func:`run` does.
@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from rich.console import Console
 
 from slidewise import datasets
-from slidewise.demo import picture, view
+from slidewise.demo import picture, png, view
 from slidewise.errors import SlidewiseError
 
 __all__ = ["DemoResult", "run"]
@@ -47,8 +47,8 @@ class DemoResult:
         Wall time of the whole run.
     differences
         Columns in which the stream and the batch call differ; empty if all is well.
-    picture
-        The page.
+    picture, png
+        The page, and the same as an image if matplotlib is installed.
     """
 
     events: int
@@ -58,6 +58,7 @@ class DemoResult:
     seconds: float
     differences: tuple[str, ...]
     picture: Path
+    png: Path | None
 
     @property
     def same(self) -> bool:
@@ -68,7 +69,7 @@ class DemoResult:
 def run(
     *, seconds: int = 60, machines: int = 3, seed: int = 7, out: Path = Path("out"), live: bool | None = None
 ) -> DemoResult:
-    """Run the demo and write ``demo.html`` into the folder ``out``.
+    """Run the demo and write ``demo.html`` into the folder ``out``, and ``demo.png`` if matplotlib is installed.
 
     Parameters
     ----------
@@ -115,6 +116,10 @@ def run(
     differences = tuple(stream.differences(results, expected))
     page = _write(results, board, len(parts), late, differences, textwrap.dedent(inspect.getsource(stream.query)), out)
 
+    image = page.with_suffix(".png") if png.available() else None
+    if image:
+        png.write(results, image)
+
     if differences:
         console.print(f"[bold red]The stream and the batch call differ:[/] {'; '.join(differences)}")
     else:
@@ -128,6 +133,7 @@ def run(
         seconds=time.monotonic() - started,
         differences=differences,
         picture=page,
+        png=image,
     )
 
 

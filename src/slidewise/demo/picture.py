@@ -16,16 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from slidewise.datasets import FAULTS
+from slidewise.demo.machines import Machine, split
 from slidewise.demo.page import LEGEND, PAGE
 
 _Floats = npt.NDArray[np.float64]
@@ -37,23 +35,6 @@ _LEFT, _RIGHT = 46.0, 1108.0
 _TOP, _BOTTOM = 26.0, 204.0  # readings and windows
 _STRIP_TOP, _STRIP_BOTTOM = 232.0, 272.0  # the user-defined aggregate
 _RUG = 213.0  # late events
-_GAP = 1.0  # seconds without an event that count as quiet
-
-
-@dataclass(frozen=True)
-class _Machine:
-    """One machine's results in event-time order, with times in seconds since the start of the picture."""
-
-    name: str
-    rows: pa.Table
-    at: _Floats
-    quiet: list[tuple[float, float]]
-    faults: list[tuple[float, float, str]]
-    late: _Floats
-
-    def column(self, name: str) -> _Floats:
-        values: _Floats = pc.fill_null(self.rows[name].cast(pa.float64()), math.nan).to_numpy()
-        return values
 
 
 def render(results: pa.Table, *, facts: Mapping[str, str], code: str, field: str = "power_a") -> str:
@@ -71,7 +52,7 @@ def render(results: pa.Table, *, facts: Mapping[str, str], code: str, field: str
     field
         The reading to draw.
     """
-    machines = list(_machines(results))
+    machines = list(split(results))
     end = max((float(machine.at[-1]) for machine in machines), default=0.0) or 1.0
     return PAGE.substitute(
         facts="".join(
@@ -84,35 +65,7 @@ def render(results: pa.Table, *, facts: Mapping[str, str], code: str, field: str
     )
 
 
-def by_number(name: str) -> tuple[int, str]:
-    """Sorts ``mill-2`` before ``press-10``."""
-    number = name.rpartition("-")[2]
-    return len(number), number
-
-
-def _machines(results: pa.Table) -> Iterator[_Machine]:
-    if not results.num_rows:
-        return
-    start = pc.min(results["ts"]).cast(pa.int64()).as_py()
-    for name in sorted(pc.unique(results["machine"]).to_pylist(), key=by_number):
-        rows = results.filter(pc.equal(results["machine"], name)).sort_by("ts")
-        ts = rows["ts"].cast(pa.int64()).to_numpy()
-        at = (ts - start) / 1e6
-        breaks = np.flatnonzero(np.diff(at) > _GAP)
-        fault = rows["fault"].to_numpy()
-        edges = np.flatnonzero(np.diff(fault)) + 1
-        spans = zip([0, *edges], [*edges, len(fault)], strict=True)
-        yield _Machine(
-            name=name,
-            rows=rows,
-            at=at,
-            quiet=[(float(at[i]), float(at[i + 1])) for i in breaks],
-            faults=[(float(at[lo]), float(at[hi - 1]), FAULTS[fault[lo]]) for lo, hi in spans if fault[lo]],
-            late=at[rows["arrived"].cast(pa.int64()).to_numpy() > ts],
-        )
-
-
-def _panel(machine: _Machine, field: str, end: float) -> str:
+def _panel(machine: Machine, field: str, end: float) -> str:
     reading = machine.column(field)
     mean, spread, top = (machine.column(f"{name}_{field}_5s") for name in ("mean", "stddev", "max"))
     jump = machine.column(f"jump_{field}_1s")
@@ -124,7 +77,7 @@ def _panel(machine: _Machine, field: str, end: float) -> str:
     y = _scale(ceiling, _TOP, _BOTTOM)
     strip = _scale(_ceiling(np.sqrt(jump)), _STRIP_TOP, _STRIP_BOTTOM)
     at = x(machine.at)
-    cuts = np.flatnonzero(np.diff(machine.at) > _GAP) + 1
+    cuts = machine.cuts
     name = escape(machine.name)
     parts = [
         f'<section><h2>{name}</h2><p class="note">{escape(_note(machine))}</p>',
@@ -143,7 +96,7 @@ def _panel(machine: _Machine, field: str, end: float) -> str:
     return "\n".join(parts)
 
 
-def _note(machine: _Machine) -> str:
+def _note(machine: Machine) -> str:
     seen = [f"{machine.rows.num_rows:,} events", f"{len(machine.late):,} late"]
     seen += [f"{kind} for {hi - lo:.1f} s" for lo, hi, kind in machine.faults]
     seen += [f"off for {hi - lo:.1f} s" for lo, hi in machine.quiet]
@@ -165,7 +118,7 @@ def _axes(x: _Scale, y: Callable[[_Floats], _Floats], ceiling: float, end: float
         )
 
 
-def _episodes(machine: _Machine, x: _Scale) -> Iterator[str]:
+def _episodes(machine: Machine, x: _Scale) -> Iterator[str]:
     shown = [(lo, hi, kind, kind) for lo, hi, kind in machine.faults]
     shown += [(lo, hi, "quiet", "off") for lo, hi in machine.quiet]
     for lo, hi, style, label in shown:

@@ -27,7 +27,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slidewise.datasets import FAULTS
-from slidewise.demo.picture import by_number
+from slidewise.demo.machines import by_number
 
 if TYPE_CHECKING:
     from slidewise.demo.stream import Batch
