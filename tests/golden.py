@@ -1,0 +1,220 @@
+"""The golden cases, read from golden.json (format: golden_format.md) into plain values.
+
+    "t timestamp": [0, 1.5]  ->  Column("timestamp", [0, 1_500_000])     times are whole microseconds from here on
+    "v float64": [1, "NaN"]  ->  Column("float64", [1.0, nan])
+    ["max", ["v"], {}]       ->  Aggregate("max", ("v",), None)
+    {"trailing": 3}          ->  {"": {"trailing": 3}}                   one window is a map with an empty name
+
+Nothing here knows the library, except `aggregate` and `window`, which write a case down as a call.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Value = Any
+Window = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    type: str
+    values: list[Value]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+Columns = dict[str, Column]
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate as the case names it: function, columns, alias."""
+
+    function: str
+    columns: tuple[str, ...] = ()
+    alias: str | None = None
+
+    def name(self, window: str = "") -> str:
+        """The result column's name: `max_power`, `count`, `max_power_5m`; an alias wins.
+
+        >>> Aggregate("max", ("power",)).name(), Aggregate("max", ("power",)).name("5m"), Aggregate("count").name()
+        ('max_power', 'max_power_5m', 'count')
+        """
+        base = self.alias or "_".join((self.function.removeprefix("user:"), *self.columns))
+        return f"{base}_{window}" if window else base
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    says: str
+    columns: Columns
+    aggregates: list[Aggregate]
+    windows: dict[str, Window]
+    by: list[str] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)
+    expected: Columns = field(default_factory=dict)
+    raises: str | None = None
+    apart: str | None = None
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    @property
+    def per_event(self) -> bool:
+        return all(is_per_event(window) for window in self.windows.values())
+
+
+def is_per_event(window: Window) -> bool:
+    return "trailing" in window and "every" not in window
+
+
+# --- the users' monoids of the cases: plain functions, so that Spark's workers can import them -----------------------
+
+
+def _concat(older: str, newer: str) -> str:
+    return older + newer
+
+
+def _affine_lift(p: int, q: int) -> tuple[int, int]:
+    return (p, q)
+
+
+def _affine_combine(older: tuple[int, int], newer: tuple[int, int]) -> tuple[int, int]:
+    return (older[0] * newer[0], older[1] * newer[0] + newer[1])
+
+
+def _affine_lower(partial: tuple[int, int]) -> int:
+    return partial[0] + partial[1]
+
+
+def _weighted_lift(x: float, y: float) -> tuple[float, float]:
+    return (x * y, y)
+
+
+def _weighted_combine(older: tuple[float, float], newer: tuple[float, float]) -> tuple[float, float]:
+    return (older[0] + newer[0], older[1] + newer[1])
+
+
+def _weighted_lower(partial: tuple[float, float]) -> float:
+    return partial[0] / partial[1]
+
+
+#: name -> the arguments of sw.Monoid. `affine` composes x -> p·x + q, oldest first, and applies it to 1.
+MONOIDS: dict[str, dict[str, Any]] = {
+    "concat": {"identity": "", "combine": _concat, "result": "string"},
+    "affine": {"identity": (1, 0), "lift": _affine_lift, "combine": _affine_combine, "lower": _affine_lower},
+    "weighted": {
+        "identity": (0.0, 0.0),
+        "lift": _weighted_lift,
+        "combine": _weighted_combine,
+        "lower": _weighted_lower,
+        "commutative": True,
+    },
+}
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _decode(kind: str, value: Value) -> Value:
+    if value is None:
+        return None
+    if kind.startswith("float"):
+        return float(value)
+    if kind == "timestamp":
+        return round(value * 1_000_000)
+    return value
+
+
+def _columns(raw: dict[str, list[Value]]) -> Columns:
+    pairs = ((key.split(" "), values) for key, values in raw.items())
+    return {name: Column(kind, [_decode(kind, value) for value in values]) for (name, kind), values in pairs}
+
+
+def _case(raw: dict[str, Any]) -> Case:
+    one = "trailing" in raw["window"] or "tumbling" in raw["window"]
+    return Case(
+        name=raw["name"],
+        says=raw["says"],
+        columns=_columns(raw["columns"]),
+        aggregates=[Aggregate(f, tuple(columns), options.get("alias")) for f, columns, options in raw["aggregates"]],
+        windows={"": raw["window"]} if one else raw["window"],
+        by=raw.get("by", []),
+        order=raw.get("order", []),
+        expected=_columns(raw.get("expected", {})),
+        raises=raw.get("raises"),
+        apart=raw.get("apart"),
+    )
+
+
+CASES: list[Case] = [_case(raw) for raw in json.loads((Path(__file__).parent / "golden.json").read_text("utf-8"))]
+
+
+# --- which cases can run on Spark ------------------------------------------------------------------------------------
+
+
+def spark_reason(case: Case) -> str | None:
+    """Why a case has no one right answer on Spark, or None.
+
+    >>> [spark_reason(case) is None for case in CASES if case.name in ("ties_apart", "ties_together")]
+    [False, True]
+    """
+    if case.apart:
+        return case.apart
+    if not case.order:
+        return "order is required on Spark"
+    seen = {tuple(case.columns[name].values[row] for name in case.by + case.order) for row in range(case.rows)}
+    insensitive = all(
+        window.get("ties") == "together" or (not is_per_event(window) and not isinstance(window.get("every"), int))
+        for window in case.windows.values()
+    )
+    if len(seen) < case.rows and not insensitive:
+        return "arrival does not survive a shuffle"
+    return None
+
+
+# --- writing a case down as a call -----------------------------------------------------------------------------------
+
+
+def aggregate(spec: Aggregate, *, bound: bool = True) -> Any:
+    """The library's aggregate; `bound=False` for plain sequences."""
+    import slidewise as sw
+
+    columns = spec.columns if bound else ()
+    if spec.function.startswith("user:"):
+        name = spec.function.removeprefix("user:")
+        built = sw.aggregate(sw.Monoid(name=name, **MONOIDS[name]), *columns)
+    else:
+        built = getattr(sw, spec.function)(*columns)
+    return built.alias(spec.alias) if spec.alias else built
+
+
+def window(spec: Window) -> Any:
+    """The library's window."""
+    import slidewise as sw
+
+    if "tumbling" in spec:
+        return sw.tumbling(spec["tumbling"])
+    options = {name: spec[name] for name in ("include_current", "min_rows", "ties") if name in spec}
+    built = sw.trailing(spec["trailing"], **options)
+    return built.every(spec["every"]) if "every" in spec else built
+
+
+def windows(specs: dict[str, Window]) -> Any:
+    """One window, or the dict of windows."""
+    if list(specs) == [""]:
+        return window(specs[""])
+    return {name: window(spec) for name, spec in specs.items()}
+
+
+def aggregates(specs: list[Aggregate], *, bound: bool = True) -> Any:
+    """One aggregate, or the list of aggregates."""
+    built = [aggregate(spec, bound=bound) for spec in specs]
+    return built[0] if len(built) == 1 else built

@@ -1,0 +1,256 @@
+"""The naive oracle: every window's rows are listed, every aggregate is folded over them afresh. O(n · w), no library.
+
+    Columns ── keys ──► groups of row numbers, in order ── window ──► lists of row numbers ── aggregate ──► Answer
+
+Sums are exact (fractions), so an answer is the correctly rounded one and a deviation is always the library's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from tests.golden import MONOIDS, Aggregate, Column, Columns, Window, is_per_event
+
+_MICROSECONDS = {
+    "ms": 1_000,
+    "s": 1_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+    "day": 86_400_000_000,
+}
+
+Rows = list[int]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Result columns, and for each the Σ|x| its floats may be measured by (None: exact)."""
+
+    columns: Columns
+    scales: dict[str, list[float | None]]
+
+
+def microseconds(duration: str) -> int:
+    """
+    >>> microseconds("5 min")
+    300000000
+    """
+    number, unit = duration.split(" ")
+    return int(number) * _MICROSECONDS[unit]
+
+
+def slide(
+    columns: Columns,
+    aggregates: list[Aggregate],
+    windows: dict[str, Window],
+    by: list[str] | None = None,
+    order: list[str] | None = None,
+) -> Answer:
+    """What `sw.slide` must answer on a table: the result columns only."""
+    groups = _groups(columns, by or [], order or [])
+    if all(is_per_event(window) for window in windows.values()):
+        return _per_event(columns, aggregates, windows, groups, (order or [None])[0])
+    (window,) = windows.values()
+    return _per_window(columns, aggregates, window, groups, by or [], (order or [None])[0])
+
+
+def _groups(columns: Columns, by: list[str], order: list[str]) -> dict[tuple[Any, ...], Rows]:
+    groups: dict[tuple[Any, ...], Rows] = {}
+    for row in range(len(next(iter(columns.values())))):
+        groups.setdefault(tuple(columns[name].values[row] for name in by), []).append(row)
+    for rows in groups.values():
+        rows.sort(key=lambda row: tuple(columns[name].values[row] for name in order))  # stable: arrival breaks ties
+    return groups
+
+
+def _per_event(
+    columns: Columns,
+    aggregates: list[Aggregate],
+    windows: dict[str, Window],
+    groups: dict[tuple[Any, ...], Rows],
+    time: str | None,
+) -> Answer:
+    size = len(next(iter(columns.values())))
+    results: Columns = {}
+    scales: dict[str, list[float | None]] = {}
+    for suffix, window in windows.items():
+        inside: list[Rows] = [[] for _ in range(size)]
+        for rows in groups.values():
+            for position, row in enumerate(rows):
+                inside[row] = _trailing_rows(window, rows, position, columns[time].values if time else [])
+        for aggregate in aggregates:
+            name = aggregate.name(suffix)
+            answers = [_answer(columns, aggregate, rows, window.get("min_rows", 0)) for rows in inside]
+            results[name] = Column(result_type(columns, aggregate), [value for value, _ in answers])
+            scales[name] = [scale for _, scale in answers]
+    return Answer(results, scales)
+
+
+def _trailing_rows(window: Window, rows: Rows, position: int, times: list[Any]) -> Rows:
+    length, current = window["trailing"], window.get("include_current", True)
+    if isinstance(length, int):
+        end = position + 1 if current else position
+        return rows[max(0, end - length) : end]
+    now, reach = times[rows[position]], microseconds(length)
+    if window.get("ties") == "together":
+        inside = [row for row in rows if now - reach < times[row] <= now]
+        return inside if current else [row for row in inside if times[row] < now]
+    return [row for row in rows[: position + 1 if current else position] if now - reach < times[row]]
+
+
+def _per_window(
+    columns: Columns,
+    aggregates: list[Aggregate],
+    window: Window,
+    groups: dict[tuple[Any, ...], Rows],
+    by: list[str],
+    time: str | None,
+) -> Answer:
+    names = [*by, "window_start", "window_end", *(aggregate.name() for aggregate in aggregates)]
+    found: list[list[Any]] = []
+    found_scales: list[list[float | None]] = []
+    for key in sorted(groups, key=key_rank):
+        for start, end, rows in _windows(window, groups[key], columns[time].values if time else []):
+            answers = [_answer(columns, aggregate, rows, window.get("min_rows", 0)) for aggregate in aggregates]
+            found.append([*key, start, end, *(value for value, _ in answers)])
+            found_scales.append([None] * (len(by) + 2) + [scale for _, scale in answers])
+    bound = "int64" if isinstance(window.get("every"), int) else "timestamp"
+    types = [*(columns[name].type for name in by), bound, bound]
+    types += [result_type(columns, aggregate) for aggregate in aggregates]
+    return Answer(
+        {name: Column(types[i], [row[i] for row in found]) for i, name in enumerate(names)},
+        {name: [row[i] for row in found_scales] for i, name in enumerate(names)},
+    )
+
+
+def key_rank(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sorts keys with null first."""
+    return tuple((part is not None, part if part is not None else 0) for part in key)
+
+
+def _windows(window: Window, rows: Rows, times: list[Any]) -> Iterator[tuple[int, int, Rows]]:
+    length = window.get("trailing", window.get("tumbling"))
+    if isinstance(length, int):
+        step = window["every"]
+        for end in range(step, len(rows) + 1, step):
+            start = max(0, end - length)
+            yield start, end, rows[start:end]
+        return
+    size, step = microseconds(length), microseconds(window.get("every", length))
+    starts = set()
+    for row in rows:
+        start = times[row] // step * step
+        while start > times[row] - size:
+            starts.add(start)
+            start -= step
+    for start in sorted(starts):
+        yield start, start + size, [row for row in rows if start <= times[row] < start + size]
+
+
+# --- aggregates ------------------------------------------------------------------------------------------------------
+
+
+def result_type(columns: Columns, aggregate: Aggregate) -> str:
+    """count int64; sum int64 or float64; min and max as the column; mean, var, stddev float64."""
+    if aggregate.function.startswith("user:"):
+        return {"concat": "string", "affine": "int64"}.get(aggregate.function.removeprefix("user:"), "float64")
+    if aggregate.function == "count":
+        return "int64"
+    kind = columns[aggregate.columns[0]].type
+    if aggregate.function in ("min", "max"):
+        return kind
+    return "int64" if aggregate.function == "sum" and kind.startswith("int") else "float64"
+
+
+def _answer(columns: Columns, aggregate: Aggregate, rows: Rows, min_rows: int) -> tuple[Any, float | None]:
+    if len(rows) < min_rows:
+        return None, None
+    if not aggregate.columns:
+        return len(rows), None
+    tuples = [tuple(columns[name].values[row] for name in aggregate.columns) for row in rows]
+    values = [parts for parts in tuples if None not in parts]
+    if aggregate.function.startswith("user:"):
+        return _fold(aggregate.function.removeprefix("user:"), values)
+    plain = [value for (value,) in values]
+    return FUNCTIONS[aggregate.function](plain), _scale(aggregate.function, plain)
+
+
+def _fold(name: str, values: list[tuple[Any, ...]]) -> tuple[Any, float | None]:
+    if not values:
+        return None, None
+    monoid = MONOIDS[name]
+    lift, lower = monoid.get("lift", lambda value: value), monoid.get("lower", lambda partial: partial)
+    answer = lower(reduce(monoid["combine"], (lift(*parts) for parts in values), monoid["identity"]))
+    return answer, math.fsum(abs(x) for x, _ in values) if name == "weighted" else None
+
+
+def _scale(function: str, values: list[Any]) -> float | None:
+    """Σ|x| over the window; for var, whose terms are squares, Σx²; None where the answer is exact."""
+    if function in ("count", "min", "max") or (function == "sum" and all(isinstance(x, int) for x in values)):
+        return None
+    if any(not math.isfinite(x) for x in values):
+        return None
+    return float(sum(Fraction(x) ** 2 if function == "var" else abs(Fraction(x)) for x in values))
+
+
+def _special(values: list[Any]) -> float | None:
+    """The sum where NaN or an infinity decides it."""
+    infinite = {x for x in values if math.isinf(x)}
+    if any(math.isnan(x) for x in values) or len(infinite) == 2:
+        return math.nan
+    return infinite.pop() if infinite else None
+
+
+def _sum(values: list[Any]) -> Any:
+    if not values:
+        return None
+    if all(isinstance(x, int) for x in values):
+        total = sum(values)
+        if not -(2**63) <= total < 2**63:
+            raise OverflowError(total)
+        return total
+    special = _special(values)
+    return float(sum(map(Fraction, values))) if special is None else special
+
+
+def _mean(values: list[Any]) -> float | None:
+    if not values:
+        return None
+    special = _special(values)
+    return float(sum(map(Fraction, values)) / len(values)) if special is None else special
+
+
+def _var(values: list[Any]) -> float | None:
+    if len(values) < 2:
+        return None
+    if _special(values) is not None:
+        return math.nan
+    mean = sum(map(Fraction, values)) / len(values)
+    return float(sum((Fraction(x) - mean) ** 2 for x in values) / (len(values) - 1))
+
+
+def _stddev(values: list[Any]) -> float | None:
+    var = _var(values)
+    return None if var is None else math.sqrt(var)
+
+
+def _rank(value: Any) -> tuple[bool, Any]:
+    nan = isinstance(value, float) and math.isnan(value)
+    return nan, 0 if nan else value  # NaN is larger than any number
+
+
+FUNCTIONS = {
+    "count": len,
+    "sum": _sum,
+    "mean": _mean,
+    "var": _var,
+    "stddev": _stddev,
+    "min": lambda values: min(values, key=_rank, default=None),
+    "max": lambda values: max(values, key=_rank, default=None),
+}

@@ -1,0 +1,377 @@
+"""The table of bad calls: each fails before any work starts, with one message that names the argument, the value and
+what is allowed.
+
+A row is (id, call, fragments). Every fragment must be in the message; of a tuple of fragments, one.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import slidewise as sw
+from slidewise.errors import ArgumentError
+
+Fragment = str | tuple[str, ...]
+
+TABLE = pa.table(
+    {
+        "k": ["a", "b", "a"],
+        "t": pa.array([0, 1, 2], pa.timestamp("us", tz="UTC")),
+        "late": pa.array([0, None, 2], pa.timestamp("us", tz="UTC")),
+        "i": [1, 2, 3],
+        "v": [1.0, 2.0, 3.0],
+        "s": ["x", "y", "z"],
+        "tags": [["x"], [], None],
+        "b": pa.array([True, False, None]),
+        "gap": pa.array([1, 2, 3], pa.duration("us")),
+        "max_v": [0, 0, 0],
+    }
+)
+POSITIVE = ("positive", "at least 1", "≥ 1", ">= 1", "1 or more", "greater than 0", "more than 0", "> 0")
+UNITS = ("min", "seconds", " s", "h")
+
+
+def slide(aggregates: Any = None, window: Any = None, data: Any = TABLE, **options: Any) -> Any:
+    return sw.slide(
+        data,
+        sw.sum("v") if aggregates is None else aggregates,
+        sw.trailing(2) if window is None else window,
+        **options,
+    )
+
+
+# --- on any machine --------------------------------------------------------------------------------------------------
+
+BAD: list[tuple[str, Callable[[], Any], list[Fragment]]] = [
+    # columns
+    ("unknown_column", lambda: slide(sw.sum("wolt")), ["wolt", ("column", "columns"), "v"]),
+    ("unknown_column_in_a_list", lambda: slide([sw.sum("v"), sw.max("wolt")]), ["wolt", "v"]),
+    ("unknown_by", lambda: slide(by="key"), ["by", "'key'", "k"]),
+    ("unknown_by_among_several", lambda: slide(by=["k", "key"]), ["by", "'key'", "k"]),
+    ("unknown_order", lambda: slide(order="time"), ["order", "'time'", "t"]),
+    ("by_twice", lambda: slide(by=["k", "k"]), ["by", "k", ("twice", "once", "duplicate", "repeat", "more than once")]),
+    ("by_not_a_name", lambda: slide(by=3), ["by", "3", ("name", "column", "str")]),
+    ("order_not_a_name", lambda: slide(order=3.5), ["order", "3.5", ("name", "column", "str")]),
+    (
+        "name_taken_by_a_column",
+        lambda: slide(sw.max("v")),
+        ["max_v", ("already", "exists", "collision", "collides", "taken"), "alias"],
+    ),
+    (
+        "name_taken_by_a_result",
+        lambda: slide([sw.sum("v"), sw.sum("v")]),
+        ["sum_v", ("twice", "already", "collision", "collides", "taken", "both"), "alias"],
+    ),
+    ("alias_taken", lambda: slide([sw.sum("v"), sw.mean("v").alias("sum_v")]), ["sum_v", "alias"]),
+    (
+        "alias_takes_an_input_column",
+        lambda: slide(sw.sum("v").alias("k")),
+        ["'k'", ("already", "exists", "collision", "collides", "taken")],
+    ),
+    (
+        "result_named_window_start",
+        lambda: slide(sw.sum("v").alias("window_start"), sw.tumbling("1 s"), order="t"),
+        ["window_start"],
+    ),
+    # durations
+    ("unknown_unit", lambda: sw.trailing("5 parsecs"), ["5 parsecs", UNITS]),
+    ("unit_only", lambda: sw.trailing("min"), ["'min'", UNITS]),
+    ("no_unit", lambda: sw.trailing("5"), ["'5'", UNITS]),
+    ("empty_duration", lambda: sw.trailing(""), ["''", UNITS]),
+    ("words", lambda: sw.trailing("five minutes"), ["five minutes", UNITS]),
+    ("negative_duration", lambda: sw.trailing("-5 min"), ["-5 min", POSITIVE]),
+    ("zero_duration", lambda: sw.trailing("0 s"), ["0 s", POSITIVE]),
+    (
+        "month",
+        lambda: sw.trailing("1 month"),
+        ["1 month", ("day", "24 h"), ("length", "long", "calendar", "vary", "varies", "fixed")],
+    ),
+    (
+        "years",
+        lambda: sw.tumbling("2 years"),
+        ["2 years", ("day", "24 h"), ("length", "long", "calendar", "vary", "varies", "fixed")],
+    ),
+    ("tumbling_zero", lambda: sw.tumbling("0 s"), ["0 s", POSITIVE]),
+    ("tumbling_bad", lambda: sw.tumbling("soon"), ["soon", UNITS]),
+    ("every_bad", lambda: sw.trailing("1 h").every("soon"), ["soon", UNITS]),
+    ("every_zero", lambda: sw.trailing("1 h").every("0 s"), ["0 s", POSITIVE]),
+    ("every_negative_rows", lambda: sw.trailing(5).every(-2), ["-2", POSITIVE]),
+    ("every_zero_rows", lambda: sw.trailing(5).every(0), ["0", POSITIVE]),
+    ("every_rows_of_a_time_window", lambda: sw.trailing("1 h").every(5), ["every", "5", ("duration", "time")]),
+    ("every_time_of_a_row_window", lambda: sw.trailing(5).every("1 min"), ["every", "1 min", "row"]),
+    # windows
+    ("zero_rows", lambda: sw.trailing(0), ["0", POSITIVE]),
+    ("negative_rows", lambda: sw.trailing(-1), ["-1", POSITIVE]),
+    ("half_rows", lambda: sw.trailing(1.5), ["1.5", ("int", "whole", "integer"), ("duration", "5 min", "time")]),
+    ("true_rows", lambda: sw.trailing(True), ["True"]),
+    ("no_rows", lambda: sw.trailing(None), ["None"]),
+    ("negative_min_rows", lambda: sw.trailing(5, min_rows=-1), ["min_rows", "-1"]),
+    ("half_min_rows", lambda: sw.trailing(5, min_rows=1.5), ["min_rows", "1.5", ("int", "whole")]),
+    ("unknown_ties", lambda: sw.trailing("1 h", ties="loose"), ["ties", "loose", "together"]),
+    ("not_a_window", lambda: slide(window=5), ["window", "5", "trailing"]),
+    ("duration_as_window", lambda: slide(window="5 min"), ["window", "5 min", "trailing"]),
+    ("not_a_window_in_a_dict", lambda: slide(window={"a": sw.trailing(2), "b": 7}), ["window", "7", "trailing"]),
+    ("no_windows", lambda: slide(window={}), ["window", ("empty", "at least one", "one or more", "none")]),
+    ("window_name_not_text", lambda: slide(window={5: sw.trailing(5)}), ["window", "5", ("name", "str", "text")]),
+    (
+        "per_event_and_per_window",
+        lambda: slide(window={"a": sw.trailing("1 h"), "b": sw.tumbling("1 h")}, order="t"),
+        ["window", ("every", "per event", "per window", "one row per", "shape")],
+    ),
+    # order
+    ("time_window_without_order", lambda: slide(window=sw.trailing("5 min")), ["order", ("time", "duration")]),
+    ("tumbling_without_order", lambda: slide(window=sw.tumbling("5 min")), ["order"]),
+    ("null_in_order", lambda: slide(order="late"), ["order", "late", "null"]),
+    (
+        "null_in_order_of_a_time_window",
+        lambda: slide(window=sw.trailing("5 min"), order="late"),
+        ["order", "late", "null"],
+    ),
+    (
+        "text_as_time",
+        lambda: slide(window=sw.trailing("5 min"), order="s"),
+        ["order", "'s'", ("timestamp", "time"), ("string", "str", "text")],
+    ),
+    (
+        "float_as_time",
+        lambda: slide(window=sw.tumbling("5 min"), order="v"),
+        ["order", "'v'", ("timestamp", "time"), ("double", "float")],
+    ),
+    ("nested_order", lambda: slide(order="tags"), ["order", "tags", "list"]),
+    (
+        "order_is_a_name_for_a_list",
+        lambda: sw.slide([1, 2], sw.sum(), sw.trailing(2), order="t"),
+        ["order", "'t'", ("array", "sequence", "list", "values")],
+    ),
+    ("order_too_short", lambda: sw.slide([1, 2, 3], sw.sum(), sw.trailing(2), order=[1, 2]), ["order", "2", "3"]),
+    (
+        "order_too_long",
+        lambda: sw.slide(np.arange(2), sw.sum(), sw.trailing(2), order=np.arange(3)),
+        ["order", "2", "3"],
+    ),
+    ("null_in_order_of_a_list", lambda: sw.slide([1, 2], sw.sum(), sw.trailing(2), order=[1, None]), ["order", "null"]),
+    ("time_window_on_a_list_without_order", lambda: sw.slide([1, 2], sw.sum(), sw.trailing("1 h")), ["order"]),
+    (
+        "time_window_on_a_list_of_text",
+        lambda: sw.slide([1, 2], sw.sum(), sw.trailing("1 h"), order=["a", "b"]),
+        ["order", ("timestamp", "time")],
+    ),
+    (
+        "nat_in_order",
+        lambda: sw.slide(np.arange(2), sw.sum(), sw.trailing("1 h"), order=np.array([0, "NaT"], "datetime64[us]")),
+        ["order", ("null", "NaT")],
+    ),
+    # aggregates
+    ("no_aggregates", lambda: slide([]), ["aggregates", ("empty", "at least one", "one or more", "none")]),
+    ("not_an_aggregate", lambda: slide("max"), ["aggregates", "max", ("sw.max", "aggregate")]),
+    ("not_an_aggregate_in_a_list", lambda: slide([sw.sum("v"), 5]), ["aggregates", "5"]),
+    ("the_function_itself", lambda: slide(sw.max), ["aggregates", ("sw.max(", "call", "aggregate")]),
+    ("a_bare_monoid", lambda: slide(sw.Monoid(identity=0, combine=max, name="m")), ["aggregates", "sw.aggregate"]),
+    ("unbound_on_a_table", lambda: slide(sw.sum()), ["sum", "column"]),
+    ("bound_on_a_list", lambda: sw.slide([1, 2], sw.sum("v"), sw.trailing(2)), ["sum", "'v'", ("column", "table")]),
+    (
+        "bound_on_an_array",
+        lambda: sw.slide(np.arange(3), sw.sum("v"), sw.trailing(2)),
+        ["sum", "'v'", ("column", "table")],
+    ),
+    ("by_on_a_list", lambda: sw.slide([1, 2], sw.sum(), sw.trailing(2), by="k"), ["by", "'k'"]),
+    ("sum_of_text", lambda: slide(sw.sum("s")), ["sum", "'s'", "string", ("number", "numeric", "int")]),
+    ("mean_of_text", lambda: slide(sw.mean("s")), ["mean", "'s'", "string"]),
+    ("stddev_of_a_list_column", lambda: slide(sw.stddev("tags")), ["stddev", "tags", "list"]),
+    ("max_of_a_list_column", lambda: slide(sw.max("tags").alias("m")), ["max", "tags", "list"]),
+    ("sum_of_times", lambda: slide(sw.sum("t")), ["sum", "'t'", "timestamp"]),
+    (
+        "sum_of_a_list_of_text",
+        lambda: sw.slide(["a", "b"], sw.sum(), sw.trailing(2)),
+        ["sum", ("string", "str", "text")],
+    ),
+    (
+        "sum_of_a_mixed_list",
+        lambda: sw.slide([1, "b"], sw.sum(), sw.trailing(2)),
+        ["data", ("mixed", "type", "convert", "string", "str")],
+    ),
+    ("column_not_a_name", lambda: sw.sum(5), ["5", ("name", "column", "str")]),
+    ("alias_not_a_name", lambda: sw.sum("v").alias(5), ["alias", "5", ("name", "str")]),
+    ("alias_empty", lambda: sw.sum("v").alias(""), ["alias", "''"]),
+    # options
+    ("unknown_algorithm", lambda: slide(algorithm="quick"), ["algorithm", "quick", "two_stacks_lite", "recalculate"]),
+    ("zero_threads", lambda: slide(threads=0), ["threads", "0", POSITIVE]),
+    ("negative_threads", lambda: slide(threads=-2), ["threads", "-2", POSITIVE]),
+    ("half_threads", lambda: slide(threads=1.5), ["threads", "1.5", ("int", "whole")]),
+    ("lateness_on_a_batch", lambda: slide(lateness="10 s", order="t"), ["lateness", "10 s", "stream"]),
+    ("emit_on_a_batch", lambda: slide(emit="event", order="t"), ["emit", "event", "stream"]),
+    ("late_on_a_batch", lambda: slide(late="drop", order="t"), ["late", "drop", "stream"]),
+    ("idle_on_a_batch", lambda: slide(idle="7 d", order="t"), ["idle", "7 d", "stream"]),
+    ("initial_on_a_batch", lambda: slide(initial=TABLE, order="t"), ["initial", "stream"]),
+    ("bad_presorted", lambda: slide(presorted="yes"), ["presorted", "yes", ("True", "bool")]),
+    # data
+    ("unknown_container", lambda: sw.slide({1, 2}, sw.sum(), sw.trailing(2)), ["data", "set", "list"]),
+    ("a_number", lambda: sw.slide(5, sw.sum(), sw.trailing(2)), ["data", "int", "list"]),
+    ("none", lambda: sw.slide(None, sw.sum(), sw.trailing(2)), ["data", "None", "list"]),
+    ("text", lambda: sw.slide("abc", sw.max(), sw.trailing(2)), ["data", "str", "list"]),
+    (
+        "two_dimensions",
+        lambda: sw.slide(np.ones((2, 2)), sw.sum(), sw.trailing(2)),
+        ["data", ("2", "two"), ("1-D", "one dimension", "one-dimensional", "1 dimension")],
+    ),
+    ("no_dimension", lambda: sw.slide(np.float64(3), sw.sum(), sw.trailing(2)), ["data", "list"]),
+    ("complex_array", lambda: sw.slide(np.array([1j]), sw.sum(), sw.trailing(2)), ["complex"]),
+    (
+        "pandas_columns_of_one_name",
+        lambda: sw.slide(pd.DataFrame([[1, 2]], columns=["v", "v"]), sw.sum("v"), sw.trailing(2)),
+        ["'v'"],
+    ),
+    ("pandas_unknown_column", lambda: sw.slide(TABLE.to_pandas(), sw.sum("wolt"), sw.trailing(2)), ["wolt", "v"]),
+    (
+        "polars_unknown_column",
+        lambda: sw.slide(pl.from_arrow(TABLE.select(["v"])), sw.sum("wolt"), sw.trailing(2)),
+        ["wolt", "v"],
+    ),
+    # monoids
+    ("monoid_without_a_name", lambda: sw.Monoid(identity=0, combine=max, name=""), ["name", "''"]),
+    (
+        "combine_not_a_function",
+        lambda: sw.Monoid(identity=0, combine="max", name="m"),
+        ["combine", "max", ("function", "callable")],
+    ),
+    (
+        "lift_not_a_function",
+        lambda: sw.Monoid(identity=0, lift=5, combine=max, name="m"),
+        ["lift", "5", ("function", "callable")],
+    ),
+    ("unknown_result", lambda: sw.Monoid(identity=0, combine=max, name="m", result="wolt"), ["result", "wolt"]),
+    ("aggregate_of_no_monoid", lambda: sw.aggregate(max, "v"), ["monoid", "sw.Monoid"]),
+]
+
+
+@pytest.mark.parametrize(("call", "fragments"), [pytest.param(call, parts, id=name) for name, call, parts in BAD])
+def test_bad_call(call: Callable[[], Any], fragments: list[Fragment]) -> None:
+    with pytest.raises(ArgumentError) as caught:
+        call()
+    _check_message(str(caught.value), fragments)
+
+
+def _check_message(message: str, fragments: list[Fragment]) -> None:
+    assert "\n" not in message.strip(), f"one message, one line: {message}"
+    for fragment in fragments:
+        choices = (fragment,) if isinstance(fragment, str) else fragment
+        assert any(choice.lower() in message.lower() for choice in choices), f"none of {choices} in: {message}"
+
+
+def test_a_duration_beyond_all_times() -> None:
+    """A clear error or a right answer, never a wrapped-around integer."""
+    try:
+        result = slide(window=sw.trailing("999999999999 d"), order="t")
+    except ArgumentError as error:
+        _check_message(str(error), ["999999999999 d"])
+    else:
+        assert result["sum_v"].to_pylist() == [1.0, 3.0, 6.0]
+
+
+def test_an_argument_error_is_a_value_error() -> None:
+    assert issubclass(ArgumentError, ValueError)
+
+
+def test_names_are_unique() -> None:
+    assert len({name for name, _, _ in BAD}) == len(BAD)
+
+
+# --- on Spark: the same messages, at the call and not when the job runs ----------------------------------------------
+
+
+def _frame(spark: Any) -> Any:
+    return spark.createDataFrame(TABLE.drop_columns(["gap"]))
+
+
+SPARK_BAD: list[tuple[str, Callable[[Any], Any], list[Fragment]]] = [
+    ("unknown_column", lambda df: slide(sw.sum("wolt"), data=df, order="t"), ["wolt", "v"]),
+    ("unknown_by", lambda df: slide(data=df, by="key", order="t"), ["by", "'key'", "k"]),
+    ("order_missing", lambda df: slide(data=df, by="k"), ["order", "Spark"]),
+    ("unbound", lambda df: slide(sw.sum(), data=df, order="t"), ["sum", "column"]),
+    ("sum_of_text", lambda df: slide(sw.sum("s"), data=df, order="t"), ["sum", "'s'", "string"]),
+    (
+        "text_as_time",
+        lambda df: slide(window=sw.trailing("5 min"), data=df, order="s"),
+        ["order", "'s'", ("timestamp", "time")],
+    ),
+    ("name_taken", lambda df: slide(sw.max("v"), data=df, order="t"), ["max_v", "alias"]),
+    ("lateness_on_a_batch", lambda df: slide(data=df, order="t", lateness="10 s"), ["lateness", "10 s", "stream"]),
+    ("emit_on_a_batch", lambda df: slide(data=df, order="t", emit="event"), ["emit", "event", "stream"]),
+    ("unknown_algorithm", lambda df: slide(data=df, order="t", algorithm="quick"), ["algorithm", "quick"]),
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("call", "fragments"), [pytest.param(call, parts, id=name) for name, call, parts in SPARK_BAD])
+def test_bad_call_on_spark(
+    call: Callable[[Any], Any], fragments: list[Fragment], request: pytest.FixtureRequest
+) -> None:
+    frame = _frame(request.getfixturevalue("spark"))
+    with pytest.raises(ArgumentError) as caught:
+        call(frame)
+    _check_message(str(caught.value), fragments)
+
+
+@pytest.mark.spark
+def test_null_in_order_on_spark(request: pytest.FixtureRequest) -> None:
+    """Only the running job can see it, but it says the same."""
+    frame = slide(data=_frame(request.getfixturevalue("spark")), by="k", order="late")
+    with pytest.raises(Exception, match=r"(?is)order.*late.*null|order.*null.*late"):
+        frame.collect()
+
+
+@pytest.mark.spark
+def test_interval_columns_on_spark(request: pytest.FixtureRequest) -> None:
+    frame = request.getfixturevalue("spark").createDataFrame(
+        [("a", dt.datetime(2024, 1, 1), dt.timedelta(seconds=5))], "k string, t timestamp, gap interval day to second"
+    )
+    with pytest.raises(ArgumentError) as caught:
+        slide(sw.max("gap"), data=frame, by="k", order="t")
+    _check_message(str(caught.value), ["gap", "interval"])
+
+
+STREAM_BAD: list[tuple[str, Callable[[Any], Any], list[Fragment]]] = [
+    ("unknown_column", lambda df: slide(sw.sum("wolt"), data=df, by="k", order="t"), ["wolt", "v"]),
+    ("order_missing", lambda df: slide(data=df, by="k"), ["order"]),
+    (
+        "order_not_a_time",
+        lambda df: slide(data=df, by="k", order="i", lateness="1 s"),
+        ["order", "'i'", ("timestamp", "time")],
+    ),
+    (
+        "bad_late",
+        lambda df: slide(data=df, by="k", order="t", lateness="1 s", late="forgive"),
+        ["late", "forgive", "drop", "column", "error"],
+    ),
+    (
+        "bad_emit",
+        lambda df: slide(data=df, by="k", order="t", lateness="1 s", emit="sometimes"),
+        ["emit", "sometimes", "event"],
+    ),
+    ("bad_lateness", lambda df: slide(data=df, by="k", order="t", lateness="soon"), ["lateness", "soon"]),
+    ("negative_lateness", lambda df: slide(data=df, by="k", order="t", lateness="-1 s"), ["lateness", "-1 s"]),
+    ("lateness_in_months", lambda df: slide(data=df, by="k", order="t", lateness="1 month"), ["lateness", "1 month"]),
+    ("bad_idle", lambda df: slide(data=df, by="k", order="t", lateness="1 s", idle="soon"), ["idle", "soon"]),
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("call", "fragments"), [pytest.param(call, parts, id=name) for name, call, parts in STREAM_BAD]
+)
+def test_bad_call_on_a_stream(
+    call: Callable[[Any], Any], fragments: list[Fragment], request: pytest.FixtureRequest, tmp_path: Any
+) -> None:
+    spark = request.getfixturevalue("spark")
+    stream = spark.readStream.schema("k string, t timestamp, i bigint, v double, s string").parquet(str(tmp_path))
+    with pytest.raises(ArgumentError) as caught:
+        call(stream)
+    _check_message(str(caught.value), fragments)

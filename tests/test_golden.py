@@ -1,0 +1,413 @@
+"""The golden cases on every container, and the oracle against them.
+
+In process each case is one call. On Spark a query costs seconds, so cases share one: every case gets a key of its own,
+and the query computes all their aggregates over all their windows, from which each case picks its columns.
+
+    case A ─┐ key "A"                                     ┌─► rows of key "A", its columns ─► expected
+    case B ─┤ key "B" ─► one table ─► one sw.slide call ──┤
+    case C ─┘ key "C"                                     └─► ...
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import slidewise as sw
+from tests import golden, oracle
+from tests.containers import LATENESS, SEQUENCES, TABLES, Container, Sequence, nan_is_null, spark_batch, spark_stream
+from tests.golden import CASES, Aggregate, Case, Column, Columns, Window, is_per_event, spark_reason
+from tests.oracle import Answer, key_rank
+from tests.same import assert_same
+
+VALUES = {"int64", "int32", "float64", "float32"}
+
+
+def values(columns: Columns) -> dict[str, list[Any]]:
+    return {name: column.values for name, column in columns.items()}
+
+
+def types(columns: Columns) -> dict[str, str]:
+    return {name: column.type for name, column in columns.items()}
+
+
+def answer(case: Case, columns: Columns | None = None) -> Answer:
+    return oracle.slide(columns or case.columns, case.aggregates, case.windows, case.by, case.order)
+
+
+def ids(case: Case) -> str:
+    return case.name
+
+
+def has_nan(columns: Columns) -> bool:
+    return any(isinstance(v, float) and math.isnan(v) for column in columns.values() for v in column.values)
+
+
+# --- the file itself -------------------------------------------------------------------------------------------------
+
+
+def test_names_are_unique() -> None:
+    assert len({case.name for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_oracle_agrees(case: Case) -> None:
+    if case.raises:
+        with pytest.raises(OverflowError):
+            answer(case)
+        return
+    result = answer(case)
+    assert types(result.columns) == types(case.expected)
+    assert_same(values(result.columns), values(case.expected), scale=result.scales)
+
+
+# --- tables in process -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("container", TABLES.values(), ids=lambda container: container.name)
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_table(case: Case, container: Container) -> None:
+    data = container.build(case.columns)
+
+    def run() -> Columns:
+        result = sw.slide(
+            data,
+            golden.aggregates(case.aggregates),
+            golden.windows(case.windows),
+            by=_plain(case.by),
+            order=_plain(case.order),
+        )
+        assert isinstance(result, container.kind)
+        if isinstance(result, pd.DataFrame) and case.per_event:
+            pd.testing.assert_index_equal(result.index, data.index)
+        return container.extract(result)
+
+    if case.raises:
+        with pytest.raises(OverflowError):
+            run()
+        return
+    result = run()
+    expected, scales = case.expected, answer(case).scales
+    if container.nan_is_null and has_nan(case.columns):
+        recomputed = answer(case, container.seen(case.columns))
+        expected, scales = recomputed.columns, recomputed.scales
+    if case.per_event:
+        given = list(case.columns)
+        assert list(result)[: len(given)] == given, "input columns first"
+        assert_same(
+            {name: result.pop(name).values for name in given},
+            values(container.seen(case.columns)),
+        )
+    else:
+        assert list(result) == list(expected), "keys, window_start, window_end, results"
+    assert types(result) == types(expected)
+    if not case.per_event and any(None in expected[name].values for name in case.by):
+        result = _by_key_and_end(result, case.by)  # where a null key sorts is the container's choice
+    assert_same(values(result), values(container.seen(expected)), scale=scales)
+    _check_nullable_integers(container, result)
+
+
+def _plain(names: list[str]) -> str | list[str] | None:
+    """As a user writes it: a name where there is one."""
+    return names[0] if len(names) == 1 else names or None
+
+
+def _check_nullable_integers(container: Container, result: Columns) -> None:
+    """`types` already says int64: a pandas column that became float to hold its nulls fails there."""
+    if container.name == "pandas":
+        assert all(
+            isinstance(v, int | None) for column in result.values() if column.type == "int64" for v in column.values
+        )
+
+
+def _by_key_and_end(columns: Columns, by: list[str]) -> Columns:
+    rows = sorted(
+        range(len(columns["window_end"])),
+        key=lambda row: (
+            key_rank(tuple(columns[name].values[row] for name in by)),
+            columns["window_end"].values[row],
+        ),
+    )
+    return {name: Column(column.type, [column.values[row] for row in rows]) for name, column in columns.items()}
+
+
+# --- plain sequences -------------------------------------------------------------------------------------------------
+
+
+def _sequence_column(case: Case) -> str | None:
+    """The one column of a case that a plain sequence can hold, if the case is such a one."""
+    used = {name for spec in case.aggregates for name in spec.columns}
+    fits = case.per_event and not case.by and len(case.order) <= 1 and len(used) == 1
+    column = used.pop() if fits else None
+    return column if column and case.columns[column].type in VALUES | {"string"} else None
+
+
+SEQUENCE_CASES = [
+    pytest.param(case, sequence, id=f"{case.name}-{sequence.name}")
+    for case in CASES
+    for sequence in SEQUENCES.values()
+    if (column := _sequence_column(case))
+    and (sequence.name == "list" or case.columns[column].type != "string")
+    and (sequence.name != "list" or not case.columns[column].type.endswith("32"))
+    and (sequence.holds_null or None not in case.columns[column].values)
+]
+
+
+@pytest.mark.parametrize(("case", "sequence"), SEQUENCE_CASES)
+def test_sequence(case: Case, sequence: Sequence) -> None:
+    column = _sequence_column(case)
+    assert column is not None
+    # count("v") has no unbound form, and two aliases of one aggregate none that differs: each function once.
+    specs = {s.alias or s.function: s for s in case.aggregates if s.function != "count" or not s.columns}
+    data = sequence.build(case.columns[column])
+    order = sequence.build(case.columns[case.order[0]]) if case.order else None
+
+    def run() -> Any:
+        return sw.slide(
+            data,
+            golden.aggregates(list(specs.values()), bound=False),
+            golden.windows(case.windows),
+            order=order,
+        )
+
+    if case.raises:
+        with pytest.raises(OverflowError):
+            run()
+        return
+    result = run()
+    expected = answer(case, {**case.columns, column: sequence.seen(case.columns[column])})
+    names = [(spec, suffix) for suffix in case.windows for spec in specs.values()]
+    if len(names) == 1:
+        result = {_unbound(*names[0]): result}
+    assert set(result) == {_unbound(*name) for name in names}
+    for spec, suffix in names:
+        got, want = result[_unbound(spec, suffix)], expected.columns[spec.name(suffix)]
+        assert isinstance(got, sequence.kind)
+        if sequence.name == "pandas_series":
+            pd.testing.assert_index_equal(got.index, data.index)
+        if sequence.name == "numpy":
+            want = _numpy_column(want)
+            assert got.dtype == want.type
+        if sequence.nan_is_null:
+            want = nan_is_null({"": want})[""]
+        assert_same(sequence.extract(got), want.values, scale=expected.scales[spec.name(suffix)])
+
+
+def _unbound(spec: Aggregate, suffix: str) -> str:
+    return Aggregate(spec.function, (), spec.alias).name(suffix)
+
+
+def _numpy_column(column: Column) -> Column:
+    """A possibly-null integer result is float64 with NaN."""
+    if None not in column.values:
+        return column
+    kind = column.type if column.type.startswith("float") else "float64"
+    return Column(kind, [math.nan if value is None else float(value) for value in column.values])
+
+
+def test_sequence_cases_cover_every_kind() -> None:
+    assert {param.values[1].name for param in SEQUENCE_CASES} == set(SEQUENCES)
+
+
+def test_numpy_integers_stay_integers() -> None:
+    result = sw.slide(np.array([3, 1, 2]), sw.max(), sw.trailing(2))
+    assert isinstance(result, np.ndarray)
+    assert result.dtype == np.int64
+    assert result.tolist() == [3, 3, 2]
+
+
+# --- Spark, many cases in one query ----------------------------------------------------------------------------------
+
+_BUCKETS = ({"v", "f"}, {"n", "s", "w"}, {"big"}, {"u"}, {"p", "q", "x", "y"})
+_KEYS = ("by0", "by1")
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Cases that share one query: same order, values of the same bucket, all per event or all of one window."""
+
+    cases: list[Case]
+
+    @property
+    def order(self) -> list[str]:
+        return self.cases[0].order
+
+    @property
+    def aggregates(self) -> list[Aggregate]:
+        return list({Aggregate(spec.function, spec.columns): None for case in self.cases for spec in case.aggregates})
+
+    @property
+    def windows(self) -> dict[str, Window]:
+        """All windows of the cases; a single one has no name."""
+        found = {json.dumps(window): window for case in self.cases for window in case.windows.values()}
+        return {f"w{i}" if len(found) > 1 else "": window for i, window in enumerate(found.values())}
+
+    def window_name(self, window: Window) -> str:
+        return next(name for name, other in self.windows.items() if other == window)
+
+    def table(self) -> Columns:
+        """All cases one below the other; `case_` and the keys group them, `row_` is the row's place in its case."""
+        types_: dict[str, str] = {"case_": "string", "row_": "int64", "by0": "string", "by1": "int64"}
+        for case in self.cases:
+            used = [*case.order, *(name for spec in case.aggregates for name in spec.columns)]
+            types_ |= {name: case.columns[name].type for name in used}
+        rows: dict[str, list[Any]] = {name: [] for name in types_}
+        for case in self.cases:
+            for row in range(case.rows):
+                here = {name: column.values[row] for name, column in case.columns.items()}
+                here |= {key: here[name] for key, name in zip(_KEYS, case.by, strict=False)}
+                here |= {"case_": case.name, "row_": row}
+                for name in types_:
+                    rows[name].append(here.get(name))
+        return {name: Column(kind, rows[name]) for name, kind in types_.items()}
+
+    def call(self, **options: Any) -> Callable[[Any], Any]:
+        return lambda data: sw.slide(
+            data,
+            golden.aggregates(self.aggregates),
+            golden.windows(self.windows),
+            by=["case_", *_KEYS],
+            order=_plain(self.order),
+            **options,
+        )
+
+    def pick(self, case: Case, result: Columns) -> Columns:
+        """The rows and result columns of one case, named and sorted as in the case."""
+        rows = [row for row, name in enumerate(result["case_"].values) if name == case.name]
+        mine = {name: Column(column.type, [column.values[row] for row in rows]) for name, column in result.items()}
+        if case.per_event:
+            places = sorted(range(len(rows)), key=mine["row_"].values.__getitem__)
+            mine = {n: Column(c.type, [c.values[place] for place in places]) for n, c in mine.items()}
+            assert mine["row_"].values == list(range(case.rows)), "every row comes out, once"
+            names = {}
+        else:
+            mine = _by_key_and_end(mine, list(_KEYS))
+            names = {name: key for key, name in zip(_KEYS, case.by, strict=False)}
+            names |= {"window_start": "window_start", "window_end": "window_end"}
+        for suffix, window in case.windows.items():
+            for spec in case.aggregates:
+                shared = Aggregate(spec.function, spec.columns).name(self.window_name(window))
+                names[spec.name(suffix)] = shared
+        return {name: mine[shared] for name, shared in names.items()}
+
+
+def _share() -> dict[str, Shared]:
+    """case name -> the cases it shares a query with."""
+    groups: dict[str, list[Case]] = {}
+    for case in CASES:
+        if spark_reason(case) is None:
+            used = {name for spec in case.aggregates for name in spec.columns}
+            bucket = next(i for i, names in enumerate(_BUCKETS) if used <= names)
+            shape = "event" if case.per_event else json.dumps(case.windows[""])
+            groups.setdefault(f"{bucket} {case.order} {shape}", []).append(case)
+    return {case.name: Shared(cases) for cases in groups.values() for case in cases}
+
+
+SHARED = _share()
+SPARK_CASES = [case for case in CASES if case.name in SHARED]
+STREAM_CASES = [case for case in SPARK_CASES if case.order == ["t"]]
+
+
+@pytest.fixture(scope="session")
+def shared_results() -> dict[Any, Columns | BaseException]:
+    """Results of the shared queries, by container and query; an exception fails every case of its query, once run."""
+    return {}
+
+
+def _check_shared(
+    case: Case, results: dict[Any, Columns | BaseException], kind: str, run: Callable[[Shared], Columns]
+) -> None:
+    shared = SHARED[case.name]
+    key = (kind, shared.cases[0].name)
+    if key not in results:
+        try:
+            results[key] = run(shared)
+        except Exception as error:
+            results[key] = error
+            raise
+    result = results[key]
+    if isinstance(result, BaseException):
+        pytest.fail(f"the query shared with {shared.cases[0].name!r} failed: {str(result)[:300]}")
+    mine = shared.pick(case, result)
+    assert types(mine) == types(case.expected)
+    assert_same(values(mine), values(case.expected), scale=answer(case).scales)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", SPARK_CASES, ids=ids)
+def test_spark_batch(case: Case, shared_results: dict[Any, Any], request: pytest.FixtureRequest) -> None:
+    spark = request.getfixturevalue("spark")
+    _check_shared(case, shared_results, "batch", lambda shared: spark_batch(spark, shared.table(), shared.call()))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", STREAM_CASES, ids=ids)
+def test_spark_stream(case: Case, shared_results: dict[Any, Any], request: pytest.FixtureRequest) -> None:
+    spark = request.getfixturevalue("spark")
+
+    def run(shared: Shared) -> Columns:
+        return spark_stream(spark, shared.table(), shared.call(lateness=LATENESS), key="case_", time="t")
+
+    _check_shared(case, shared_results, "stream", run)
+
+
+# --- Spark batch, a case by itself: without keys, without rows, and where it raises ----------------------------------
+
+
+ALONE = [
+    "unsorted_time",
+    "several_windows",
+    "every",
+    "zero_rows",
+    "tumbling_zero_rows",
+    "int64_sum_past_the_limit_and_back",
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", [case for case in CASES if case.name in ALONE], ids=ids)
+def test_spark_batch_alone(case: Case, request: pytest.FixtureRequest) -> None:
+    spark = request.getfixturevalue("spark")
+    row = {"row_": Column("int64", list(range(case.rows)))} if case.per_event else {}
+    result = spark_batch(spark, {**case.columns, **row}, lambda frame: _slide(frame, case))
+    if case.per_event:
+        places = sorted(range(case.rows), key=result["row_"].values.__getitem__)
+        result = {n: Column(c.type, [c.values[p] for p in places]) for n, c in result.items()}
+        names = [*case.columns, "row_"]
+        assert list(result)[: len(names)] == names, "input columns first"
+        assert_same({name: result.pop(name).values for name in names}, values({**case.columns, **row}))
+    else:
+        assert list(result) == list(case.expected)
+        result = _by_key_and_end(result, case.by)
+    assert types(result) == types(case.expected)
+    assert_same(values(result), values(case.expected), scale=answer(case).scales)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", [case for case in CASES if case.raises], ids=ids)
+def test_spark_batch_raises(case: Case, request: pytest.FixtureRequest) -> None:
+    spark = request.getfixturevalue("spark")
+    with pytest.raises(Exception, match=str(case.raises)):
+        spark_batch(spark, case.columns, lambda frame: _slide(frame, case))
+
+
+def _slide(frame: Any, case: Case) -> Any:
+    return sw.slide(
+        frame,
+        golden.aggregates(case.aggregates),
+        golden.windows(case.windows),
+        by=_plain(case.by),
+        order=_plain(case.order),
+    )
+
+
+def test_spark_runs_most_cases() -> None:
+    assert len(SPARK_CASES) >= 60
+    assert any(is_per_event(case.windows[""]) for case in STREAM_CASES if "" in case.windows)
