@@ -92,7 +92,7 @@ def run(
             raise
         raise SlidewiseError("the demo needs PySpark: pip install 'slidewise[spark]'") from missing
 
-    console = Console()
+    console = Console(highlight=False)
     started = time.monotonic()
     events = datasets.factory(machines, seconds, seed=seed, max_delay=stream.LATENESS)
     late = pc.sum(pc.not_equal(events["ts"], events["arrived"])).as_py() or 0

@@ -37,6 +37,7 @@ WINDOWS: Final = {"1s": "1 s", "5s": "5 s", "500r": "500 rows"}
 """Names of the windows of :func:`query`, as they end its columns, and in words."""
 
 LATENESS: Final = "2 s"
+"""The lateness of :func:`query`, which spells it out to read well in the picture."""
 
 _COLUMNS: Final = (
     "ts TIMESTAMP, arrived TIMESTAMP, machine STRING, power_a DOUBLE, power_b DOUBLE, power_c DOUBLE, "

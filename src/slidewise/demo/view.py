@@ -67,7 +67,8 @@ class Board:
 
     def add(self, batch: Batch) -> None:
         """Take in one micro-batch; O(rows of the batch)."""
-        self.batch, self.rate = batch.number, batch.rate
+        self.batch = batch.number
+        self.rate = batch.rate if batch.read else self.rate  # the last batch only moves the watermark
         self.read += batch.read
         self.written += batch.rows.num_rows
         self.watermark = batch.watermark or self.watermark
