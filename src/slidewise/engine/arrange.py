@@ -1,0 +1,139 @@
+"""Rows into runs: all rows of a key together, in order, ties in order of arrival.
+
+    rows as they came ──► permutation, starts of runs ──► (answers) ──► rows as they came
+
+Already arranged rows are found out in one pass and not moved. Otherwise one stable sort by `order` if it does not rise
+yet, and one counting sort by key: O(n) for the keys, O(n log n) only for times that are out of order.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidewise.engine.columns import to_column
+from slidewise.errors import ArgumentError
+from slidewise.kernels.jit import kernel
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """`rows[k]` is the input row at place k (None: already in place); run r is `[starts[r], starts[r + 1])`."""
+
+    rows: Any
+    starts: Any
+    times: Any
+
+
+def arrange(
+    length: int,
+    keys: Sequence[pa.ChunkedArray],
+    order: Sequence[tuple[str, pa.ChunkedArray]],
+    unit: str | None,
+    presorted: bool,
+) -> Arranged:
+    """Where each row goes, the runs of keys, and the times in that order (None if no window goes by time)."""
+    for name, column in order:
+        if column.null_count:
+            raise ArgumentError(f"order={name!r}: holds {column.null_count} null(s); expected a value in every row")
+    times = times_of(order[0][1], unit) if unit is not None else None
+    codes, groups = key_codes(keys, length)
+    rows = None if presorted else _by_order(order, times)
+    if codes is not None:
+        moved = codes if rows is None else codes[rows]
+        if not presorted and not _rising(moved):
+            counted = np.empty(length, dtype=np.int64)
+            _counting_sort()(moved, counted, np.zeros(groups + 1, dtype=np.int64))
+            rows = counted if rows is None else rows[counted]
+            moved = codes[rows]
+        changes = np.nonzero(moved[1:] != moved[:-1])[0] + 1
+        starts = np.concatenate([[0], changes, [length]]) if length else np.zeros(1, dtype=np.int64)
+    else:
+        starts = np.array([0, length] if length else [0], dtype=np.int64)
+    if rows is not None and times is not None:
+        times = times[rows]
+    if presorted:
+        _check_presorted(times, starts, codes, order)
+    return Arranged(rows, starts.astype(np.int64), times)
+
+
+def times_of(column: pa.ChunkedArray | pa.Array, unit: str) -> Any:
+    """A timestamp or date column as int64 in `unit` since the epoch."""
+    target = pa.timestamp(unit, tz=getattr(column.type, "tz", None))
+    return to_column(column if column.type == target else column.cast(target)).values
+
+
+def key_codes(keys: Sequence[pa.ChunkedArray | pa.Array], length: int) -> tuple[Any, int]:
+    """A number per row, equal where all keys are equal (null is a key like any other), and how many numbers there are."""
+    codes: Any = None
+    groups = 1
+    for column in keys:
+        column = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
+        column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        if pa.types.is_nested(column.type):
+            raise ArgumentError(f"by: a column of type {column.type} cannot be a key; expected a plain type")
+        encoded = column.dictionary_encode("encode").combine_chunks()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.chunk(0)
+        mine = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        size = max(1, len(encoded.dictionary))
+        if codes is None:
+            codes, groups = mine, size
+        else:
+            distinct, codes = np.unique(codes * size + mine, return_inverse=True)
+            groups = max(1, len(distinct))
+    return (codes, groups) if codes is not None else (None, 1)
+
+
+def _by_order(order: Sequence[tuple[str, pa.ChunkedArray]], times: Any) -> Any:
+    """The permutation that puts rows in order, ties as they came; None if they are."""
+    if not order:
+        return None
+    if len(order) == 1:
+        values = times
+        if values is None:
+            column = to_column(order[0][1])
+            values = None if isinstance(column.values, list) else column.values
+        if values is not None:
+            return None if _rising(values) else np.argsort(values, kind="stable")
+    table = pa.table({f"{k}": column for k, (_, column) in enumerate(order)})
+    rows = pc.sort_indices(table, sort_keys=[(f"{k}", "ascending") for k in range(len(order))])
+    return rows.to_numpy().astype(np.int64)
+
+
+def _rising(values: Any) -> bool:
+    return bool((values[1:] >= values[:-1]).all())
+
+
+@functools.cache
+def _counting_sort() -> Any:
+    def counting_sort(codes: Any, rows: Any, places: Any) -> None:
+        for code in codes:
+            places[code + 1] += 1
+        for k in range(1, len(places)):
+            places[k] += places[k - 1]
+        for i in range(len(codes)):
+            rows[places[codes[i]]] = i
+            places[codes[i]] += 1
+
+    return kernel(counting_sort)
+
+
+def _check_presorted(times: Any, starts: Any, codes: Any, order: Sequence[tuple[str, pa.ChunkedArray]]) -> None:
+    if codes is not None and len(starts) - 1 > len(np.unique(codes)):
+        raise ArgumentError("presorted=True: rows of a key are not all together; leave it out to have them arranged")
+    values = times
+    if values is None and len(order) == 1:
+        column = to_column(order[0][1])
+        values = None if isinstance(column.values, list) else column.values
+    if values is not None and len(values):
+        falls = values[1:] < values[:-1]
+        falls[starts[1:-1] - 1] = False
+        if falls.any():
+            raise ArgumentError("presorted=True: order falls within a key; leave it out to have the rows sorted")

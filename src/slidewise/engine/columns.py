@@ -1,0 +1,128 @@
+"""Arrow columns at the door of the kernels: machine numbers with validity, or Python objects.
+
+The kernel ABI is int64 and float64 columns plus validity. Integers, booleans, dates, times and timestamps enter as int64,
+floats as float64, everything else as Python objects; answers leave with the Arrow type the plan gave them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidewise.errors import ArgumentError
+from slidewise.monoids.kinds import COMPILED, Kind
+
+NO_NULLS = np.zeros(0, dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class Column:
+    """Values as the kernels take them; `valid` is None where nothing is null."""
+
+    values: Any
+    valid: Any = None
+
+    def take(self, rows: Any) -> Column:
+        """These rows, in this order; all of them if `rows` is None."""
+        if rows is None:
+            return self
+        if isinstance(self.values, list):
+            values = [self.values[row] for row in rows.tolist()]
+        else:
+            values = frozen(self.values[rows])
+        return Column(values, None if self.valid is None else self.valid[rows])
+
+    def part(self, first: int, last: int) -> Column:
+        """Rows `[first, last)`; a view where the values are numbers."""
+        return Column(self.values[first:last], None if self.valid is None else self.valid[first:last])
+
+
+def frozen(array: Any) -> Any:
+    """A contiguous read-only view: one Numba type for all inputs, so one kernel."""
+    array = np.ascontiguousarray(array).view()
+    array.flags.writeable = False
+    return array
+
+
+def kind_of(arrow: pa.DataType | None) -> Kind:
+    """How a monoid sees a column of this type; None is a column of Python objects of no Arrow type."""
+    if arrow is None:
+        return "object"
+    if pa.types.is_dictionary(arrow):
+        return kind_of(arrow.value_type)
+    if pa.types.is_boolean(arrow):
+        return "bool"
+    if pa.types.is_integer(arrow):
+        return "int"
+    if pa.types.is_floating(arrow):
+        return "float"
+    if pa.types.is_decimal(arrow):
+        return "decimal"
+    if pa.types.is_temporal(arrow) and not pa.types.is_interval(arrow):
+        return "temporal"
+    return "object"
+
+
+def dtype_of(kind: Kind) -> str | None:
+    """The dtype in which a kind enters a kernel; None for Python objects."""
+    return None if kind not in COMPILED else "float64" if kind == "float" else "int64"
+
+
+def as_objects(column: Column, arrow: pa.DataType | None) -> Column:
+    """Machine numbers as the Python objects that object mode works on."""
+    if isinstance(column.values, list):
+        return column
+    return Column(to_arrow((column.values,), None, arrow).to_pylist(), column.valid)
+
+
+def to_column(array: pa.Array | pa.ChunkedArray) -> Column:
+    """An Arrow column as the kernels take it; no copy for int64 and float64 in one chunk without nulls."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    valid = None
+    if array.null_count:
+        valid = np.asarray(array.is_valid().to_numpy(zero_copy_only=False))
+    kind = kind_of(array.type)
+    dtype = dtype_of(kind)
+    if dtype is None:
+        return Column(array.to_pylist(), valid)
+    return Column(frozen(_numbers(array, dtype)), valid)
+
+
+def _numbers(array: pa.Array, dtype: str) -> Any:
+    target = pa.float64() if dtype == "float64" else pa.int64()
+    if pa.types.is_temporal(array.type):
+        array = array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
+    if array.type != target:
+        try:
+            array = array.cast(target)
+        except pa.ArrowInvalid as error:
+            raise ArgumentError(f"a {array.type} column holds values beyond int64: {error}") from error
+    if array.null_count:
+        array = pc.fill_null(array, 0)
+    return array.to_numpy(zero_copy_only=False)
+
+
+def to_arrow(outs: tuple[Any, ...], ok: Any, arrow: pa.DataType | None) -> pa.Array:
+    """Answers as an Arrow array of the planned type; `ok` False (or a None) is null."""
+    if isinstance(outs[0], list):
+        return pa.array(outs[0], type=arrow)
+    mask = None if ok is None or ok.all() else ~ok
+    if len(outs) > 1 or (arrow is not None and pa.types.is_struct(arrow)):
+        parts = [pa.array(out) for out in outs]
+        names = [f"f{k}" for k in range(len(parts))]
+        return pa.StructArray.from_arrays(parts, names, mask=None if mask is None else pa.array(mask))
+    array = pa.array(outs[0], mask=mask)
+    if arrow is None or array.type == arrow:
+        return array
+    if pa.types.is_temporal(arrow):
+        if arrow.bit_width == 32:
+            array = array.cast(pa.int32())
+        return array.view(arrow)
+    return array.cast(arrow)

@@ -1,0 +1,181 @@
+"""Machine code on disk: a kernel compiled once is found by every later process, Spark workers among them.
+
+Numba's own `cache=True` never hits for kernels built from closures, since each dispatcher is new. Here the key is a
+digest of what the machine code depends on: bytecode, constants, defaults, closure cells and referenced globals, followed
+recursively through every function that is called. What cannot be digested is compiled anew rather than guessed.
+
+The files are Numba's, in `SLIDEWISE_CACHE_DIR` or the user's cache directory; only their owner may read or write it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+import tempfile
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.registry import CPUDispatcher
+
+FORMAT = "1"
+"""Raise it to abandon every kernel cached so far."""
+
+hits = 0
+"""Kernels found on disk by this process."""
+
+compiles = 0
+"""Kernels compiled by this process."""
+
+
+class CannotDigest(Exception):
+    """A kernel refers to something whose value is not part of any digest."""
+
+
+def folder() -> Path:
+    """Where kernels are kept: `SLIDEWISE_CACHE_DIR`, else a folder in the user's cache directory."""
+    chosen = os.environ.get("SLIDEWISE_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "slidewise" / "kernels"
+
+
+@functools.cache
+def usable_folder() -> Path:
+    """The folder, made if it is missing and private to its owner; a temporary one where that is not possible."""
+    path = folder()
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.stat().st_uid != os.getuid() or not os.access(path, os.W_OK):
+            raise PermissionError(path)
+    except OSError:
+        path = Path(tempfile.gettempdir()) / f"slidewise-kernels-{os.getuid()}"
+        path.mkdir(exist_ok=True, mode=0o700)
+        if path.stat().st_uid != os.getuid():
+            path = Path(tempfile.mkdtemp(prefix="slidewise-kernels-"))
+    return path
+
+
+def digest(function: Any) -> str:
+    """A digest of all that decides the machine code of `function`; raises `CannotDigest`."""
+    state = hashlib.sha256(f"{FORMAT} {sys.version_info[:3]}".encode())
+    _feed(state, function, set())
+    return state.hexdigest()
+
+
+def _feed(state: Any, value: Any, seen: set[int]) -> None:
+    if isinstance(value, CPUDispatcher):
+        state.update(repr(sorted(value.targetoptions.items(), key=str)).encode())
+        value = value.py_func
+    if isinstance(value, types.FunctionType):
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+        state.update(b"def")
+        _feed_code(state, value.__code__, seen)
+        for cell in value.__closure__ or ():
+            _feed(state, cell.cell_contents, seen)
+        _feed(state, value.__defaults__, seen)
+        for name in sorted(_global_names(value.__code__)):
+            if name in value.__globals__:
+                state.update(name.encode())
+                _feed(state, value.__globals__[name], seen)
+    elif isinstance(value, (tuple, list)):
+        state.update(f"{type(value).__name__}{len(value)}".encode())
+        for part in value:
+            _feed(state, part, seen)
+    elif value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic, np.dtype)):
+        state.update(f"{type(value).__name__}:{value!r};".encode())
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        state.update(f"array{value.dtype}{value.shape}".encode() + value.tobytes())
+    elif isinstance(value, types.CodeType):
+        _feed_code(state, value, seen)
+    elif isinstance(value, types.ModuleType):
+        state.update(f"module {value.__name__}".encode())
+    elif isinstance(value, (type, types.BuiltinFunctionType, np.ufunc)):
+        state.update(f"named {getattr(value, '__module__', '')}.{value.__name__}".encode())
+    else:
+        raise CannotDigest(f"{type(value).__name__} value in a kernel")
+
+
+def _feed_code(state: Any, code: types.CodeType, seen: set[int]) -> None:
+    state.update(code.co_code + code.co_exceptiontable)
+    state.update(repr((code.co_names, code.co_varnames, code.co_freevars, code.co_argcount)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, frozenset):
+            constant = tuple(sorted(constant, key=repr))
+        _feed(state, constant, seen)
+
+
+def _global_names(code: types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _global_names(constant)
+    return names
+
+
+class _Locator:
+    """Numba's protocol for where the files go; the digest stands in for source file and line."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self._py_file = "<kernel>"
+
+    def ensure_cache_path(self) -> None:
+        usable_folder()
+
+    def get_cache_path(self) -> str:
+        return str(usable_folder())
+
+    def get_source_stamp(self) -> str:
+        return self.key
+
+    def get_disambiguator(self) -> str:
+        return self.key[:32]
+
+
+class _Impl(CompileResultCacheImpl):  # type: ignore[misc]  # numba is untyped
+    def __init__(self, py_func: Any, key: str) -> None:
+        self._lineno = py_func.__code__.co_firstlineno
+        self._locator = _Locator(key)
+        self._filename_base = self.get_filename_base(py_func.__name__, getattr(sys, "abiflags", ""))
+
+
+class KernelCache(FunctionCache):  # type: ignore[misc]  # numba is untyped
+    """Numba's function cache with a digest for a key; counts its hits and the compiles it could not save."""
+
+    def __init__(self, py_func: Any, key: str) -> None:
+        self._name = py_func.__name__
+        self._py_func = py_func
+        self._key = key
+        self._impl = _Impl(py_func, key)
+        self._cache_path = self._impl.locator.get_cache_path()
+        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, key)
+        self.enable()
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return (sig, codegen.magic_tuple(), self._key)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        global hits
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception:  # a damaged or foreign file must never be worse than no file
+            found = None
+        if found is not None:
+            hits += 1
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        global compiles
+        compiles += 1
+        try:
+            super().save_overload(sig, data)
+        except OSError:  # a full or read-only disk costs a compile next time, nothing else
+            return

@@ -1,0 +1,272 @@
+"""How a monoid becomes code: the handful of small functions that every algorithm and loop is built from.
+
+    lift_at(inputs, i)         the partial of row i, made of as many columns as the monoid takes
+    combine(older, newer)      as the user wrote it, each field cast to its column's type
+    load(cols, i)              the partial at place i: one array per field
+    store(cols, i, partial)
+    answer(outs, ok, j, p)     lower p and write it as answer j; a None clears ok[j]
+
+For a flat numeric partial these compile (`compiled_ops`): field types are found by asking Numba, so the answer never
+depends on sample values. For anything else they run on lists of Python objects (`object_ops`), with the same signatures.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from slidewise.kernels.jit import Jit, compiled, kernel, plain
+from slidewise.monoids.monoid import Monoid
+
+RANKS = {"bool": 0, "int64": 1, "float64": 2}
+"""Field types, in the order in which one may be widened to the next."""
+
+CASTS = {"bool": "bool", "int64": "int", "float64": "float"}
+
+
+class CannotCompile(Exception):
+    """Why a monoid runs in object mode; the text is shown by `explain`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ops:
+    """A monoid's functions at one of the two speeds; `fields` and `answers` are dtype names, empty in object mode."""
+
+    monoid: Monoid
+    jit: Jit
+    kernel: Jit
+    identity: Any
+    lift_at: Callable[..., Any]
+    combine: Callable[..., Any]
+    load: Callable[..., Any]
+    store: Callable[..., Any]
+    answer: Callable[..., Any]
+    fields: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    packed: bool = False
+    why: str = ""
+
+    @property
+    def compiled(self) -> bool:
+        """True if these are machine code."""
+        return bool(self.fields)
+
+    def columns(self, length: int) -> tuple[Any, ...]:
+        """Room for `length` partials: an array per field, or one list of objects."""
+        if not self.compiled:
+            return ([None] * length,)
+        return tuple(np.zeros(length, dtype=name) for name in self.fields)
+
+    def outputs(self, length: int) -> tuple[Any, ...]:
+        """Room for `length` answers."""
+        if not self.compiled:
+            return ([None] * length,)
+        return tuple(np.zeros(length, dtype=name) for name in self.answers)
+
+
+def object_ops(monoid: Monoid, arity: int, why: str = "") -> Ops:
+    """Object mode: any Python partial, at Python's speed."""
+    lower = monoid.lower
+
+    def answer(outs: Any, ok: Any, j: int, p: Any) -> None:
+        value = p if lower is None else lower(p)
+        if value is None:
+            ok[j] = False
+        else:
+            outs[0][j] = value
+
+    return Ops(
+        monoid=monoid,
+        jit=plain,
+        kernel=plain,
+        identity=monoid.identity,
+        lift_at=_lift_at(monoid.lift, arity, plain),
+        combine=monoid.combine,
+        load=_write("load(cols, i)", "return cols[0][i]"),
+        store=_write("store(cols, i, p)", "cols[0][i] = p"),
+        answer=answer,
+        why=why,
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def compiled_ops(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
+    """Machine code for inputs of these dtypes ("int64", "float64"); raises `CannotCompile` with the reason."""
+    identity, packed = _flat(monoid.identity)
+    fields = tuple(_name_of_value(part) for part in identity)
+    lift = compiled(monoid.lift) if monoid.lift is not None else None
+    combine = compiled(monoid.combine)
+    lower = compiled(monoid.lower) if monoid.lower is not None else None
+    for _ in range(4):
+        lifted, combined, lowered = _types(inputs, fields, packed, lift, combine, lower)
+        wider = tuple(_wider(*names) for names in zip(fields, lifted, combined, strict=True))
+        if wider == fields:
+            break
+        fields = wider
+    else:  # pragma: no cover - three widenings reach float64 in every field
+        raise CannotCompile("the partial's types do not settle")
+    answers, answers_packed, nullable = lowered
+    cast = compiled(_write("cast(p)", f"return {_tuple('{cast}(p[{k}])', fields, packed, '{cast}(p)')}"))
+    lift_raw = _lift_at(lift, len(inputs), compiled)
+
+    def lift_at(cols: Any, i: int) -> Any:
+        return cast(lift_raw(cols, i))
+
+    def combine_cast(a: Any, b: Any) -> Any:
+        return cast(combine(a, b))
+
+    load = compiled(_write("load(cols, i)", f"return {_tuple('cols[{k}][i]', fields, packed, 'cols[0][i]')}"))
+    store = compiled(_store("store(cols, i, p)", "cols[{k}][i] = p[{k}]", len(fields), packed, "cols[0][i] = p"))
+    put = compiled(_store("put(cols, i, p)", "cols[{k}][i] = p[{k}]", len(answers), answers_packed, "cols[0][i] = p"))
+    typed = [CASTS_PY[name](part) for name, part in zip(fields, identity, strict=True)]
+    return Ops(
+        monoid=monoid,
+        jit=compiled,
+        kernel=kernel,
+        identity=tuple(typed) if packed else typed[0],
+        lift_at=compiled(lift_at),
+        combine=compiled(combine_cast),
+        load=load,
+        store=store,
+        answer=compiled(_answer(lower, put, nullable)),
+        fields=fields,
+        answers=answers,
+        packed=answers_packed,
+    )
+
+
+CASTS_PY: dict[str, Callable[[Any], Any]] = {"bool": bool, "int64": int, "float64": float}
+
+
+def _answer(lower: Any, put: Any, nullable: bool) -> Callable[..., None]:
+    if lower is None:
+
+        def answer(outs: Any, ok: Any, j: int, p: Any) -> None:
+            put(outs, j, p)
+
+    elif nullable:
+
+        def answer(outs: Any, ok: Any, j: int, p: Any) -> None:
+            value = lower(p)
+            if value is None:
+                ok[j] = False
+            else:
+                put(outs, j, value)
+
+    else:
+
+        def answer(outs: Any, ok: Any, j: int, p: Any) -> None:
+            put(outs, j, lower(p))
+
+    return answer
+
+
+# ---- asking Numba for types -----------------------------------------------------------------------------------------
+def _types(
+    inputs: tuple[str, ...], fields: tuple[str, ...], packed: bool, lift: Any, combine: Any, lower: Any
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, ...], bool, bool]]:
+    """The field types of lift and combine, and the answer's (types, is a tuple, may be None), for these types in."""
+    from numba import types
+
+    xs = [f"x{k}" for k in range(len(inputs))]
+    ps = [f"p{k}" for k in range(len(fields))]
+    partial = f"({', '.join(ps)},)" if packed else ps[0]
+    lifted = f"lift({', '.join(xs)})" if lift is not None else xs[0]
+    lowered = "lower(p)" if lower is not None else "p"
+    probe = kernel(
+        _write(
+            f"probe({', '.join(xs + ps)})",
+            f"p = {partial}\n    return {lifted}, combine(p, p), {lowered}",
+            {"lift": lift, "combine": combine, "lower": lower},
+        )
+    )
+    signature = tuple(getattr(types, "boolean" if name == "bool" else name) for name in (*inputs, *fields))
+    try:
+        probe.compile(signature)
+    except Exception as error:  # Numba raises many kinds; whatever it is, object mode serves
+        raise CannotCompile(_first_lines(error)) from error
+    returned = probe.overloads[signature].signature.return_type
+    if not isinstance(returned, types.BaseTuple):  # pragma: no cover - the probe returns a tuple of three
+        raise CannotCompile("not a flat partial")
+    from_lift, from_combine, from_lower = returned
+    nullable = isinstance(from_lower, types.Optional)
+    answer = from_lower.type if nullable else from_lower
+    found = _field_names(from_lift), _field_names(from_combine)
+    for names, function in zip(found, ("lift", "combine"), strict=True):
+        if len(names) != len(fields):
+            raise CannotCompile(f"{function} gives {len(names)} fields, the identity has {len(fields)}")
+    return *found, (_field_names(answer), isinstance(answer, types.BaseTuple), nullable)
+
+
+def _field_names(numba_type: Any) -> tuple[str, ...]:
+    from numba import types
+
+    parts = tuple(numba_type) if isinstance(numba_type, types.BaseTuple) else (numba_type,)
+    return tuple(_name_of_type(types.unliteral(part)) for part in parts)
+
+
+def _name_of_type(numba_type: Any) -> str:
+    from numba import types
+
+    if isinstance(numba_type, types.Boolean):
+        return "bool"
+    if isinstance(numba_type, types.Integer) and (numba_type.signed or numba_type.bitwidth < 64):
+        return "int64"
+    if isinstance(numba_type, types.Float):
+        return "float64"
+    raise CannotCompile(f"{numba_type} is not a boolean, int64 or float64")
+
+
+def _flat(identity: Any) -> tuple[tuple[Any, ...], bool]:
+    packed = isinstance(identity, tuple)
+    parts = tuple(part.item() if isinstance(part, np.generic) else part for part in (identity if packed else (identity,)))
+    if not parts or not all(isinstance(part, (bool, int, float)) for part in parts):
+        raise CannotCompile(f"the identity {identity!r} is not a number or a flat tuple of numbers")
+    if any(isinstance(part, int) and not -(2**63) <= part < 2**63 for part in parts):
+        raise CannotCompile(f"the identity {identity!r} does not fit in int64")
+    return parts, packed
+
+
+def _name_of_value(value: bool | int | float) -> str:
+    return "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
+
+
+def _wider(*names: str) -> str:
+    return max(names, key=RANKS.__getitem__)
+
+
+def _first_lines(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    picked = [line for line in lines if not line.startswith(("Failed in", "During:", "File", "<source"))][:2]
+    return f"Numba cannot compile it ({type(error).__name__}: {'; '.join(picked)})"[:400]
+
+
+# ---- functions of the right arity -----------------------------------------------------------------------------------
+def _lift_at(lift: Any, arity: int, jit: Jit) -> Any:
+    arguments = ", ".join(f"inputs[{k}][i]" for k in range(arity))
+    body = f"return lift({arguments})" if lift is not None else "return inputs[0][i]"
+    return jit(_write("lift_at(inputs, i)", body, {"lift": lift}))
+
+
+def _tuple(pattern: str, fields: tuple[str, ...], packed: bool, single: str) -> str:
+    if not packed:
+        return single.format(cast=CASTS[fields[0]])
+    return "(" + ", ".join(pattern.format(k=k, cast=CASTS[name]) for k, name in enumerate(fields)) + ",)"
+
+
+def _store(head: str, pattern: str, arity: int, packed: bool, single: str) -> Callable[..., Any]:
+    return _write(head, "\n    ".join(pattern.format(k=k) for k in range(arity)) if packed else single)
+
+
+def _write(head: str, body: str, names: dict[str, Any] | None = None) -> Callable[..., Any]:
+    """A function from a line of source: the one way to get exactly n indices, which is what compiles well."""
+    scope: dict[str, Any] = {"__name__": __name__, **(names or {})}
+    exec(compile(f"def {head}:\n    {body}\n", "<slidewise kernel>", "exec"), scope)
+    function: Callable[..., Any] = scope[head.partition("(")[0]]
+    return function
+
+

@@ -1,0 +1,94 @@
+"""The sweep: one loop that drives any window algorithm over any monotone bounds.
+
+    rows      first ──────────────────────────────► last        inserted once, in order
+    answers   [lo[j], hi[j])  [lo[j+1], hi[j+1]) ...             both bounds never fall inside a run
+
+A *run* is a stretch of rows of one key: ``(slot, fresh, first row, last row, first answer, last answer)``. Its window
+lives in `slot` of the bank and is emptied first if `fresh`; otherwise rows of earlier calls are still in it, at row
+numbers below `first`. Bounds are row numbers of this call, so a `lo` below `first` reaches into those.
+
+Per row one insert, at most one evict, per answer one query: the algorithm's cost, and no allocation. A hot loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from slidewise.kernels.ops import Ops
+from slidewise.kernels.registers import HEAD, LAST, TAIL
+
+SLOT, FRESH, FIRST_ROW, LAST_ROW, FIRST_ANSWER, LAST_ANSWER = range(6)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What an algorithm's `build` returns: its functions over one window's columns and registers.
+
+    `clear(cols, R)` sets up the algorithm's own registers and extra partials for an empty window; HEAD, TAIL and LAST
+    are already set. `insert(cols, R, p)` appends p and moves TAIL; `evict(cols, R)` drops the oldest and moves HEAD;
+    `query(cols, R)` gives the partial of the whole window, the identity if it is empty.
+    """
+
+    clear: Callable[..., Any]
+    insert: Callable[..., Any]
+    evict: Callable[..., Any]
+    query: Callable[..., Any]
+
+
+def build_sweep(ops: Ops, steps: Steps) -> Callable[..., Any]:
+    """The loop for one monoid and one algorithm, at the speed of `ops`."""
+    clear, insert, evict, query = steps.clear, steps.insert, steps.evict, steps.query
+    lift_at, answer, identity = ops.lift_at, ops.answer, ops.identity
+    answers_empty = ops.monoid.answers_empty
+
+    def sweep(
+        cols: Any,
+        regs: Any,
+        inputs: Any,
+        valid: Any,
+        has_nulls: bool,
+        lo: Any,
+        hi: Any,
+        runs: Any,
+        min_rows: int,
+        outs: Any,
+        ok: Any,
+    ) -> None:
+        for r in range(len(runs)):
+            run = runs[r]
+            R = regs[run[SLOT]]
+            if run[FRESH]:
+                R[HEAD] = 0
+                R[TAIL] = 0
+                R[LAST] = -1
+                clear(cols, R)
+            row = run[FIRST_ROW]
+            shift = R[TAIL] - row
+            for j in range(run[FIRST_ANSWER], run[LAST_ANSWER]):
+                start = lo[j] + shift
+                while R[HEAD] < start and R[HEAD] < R[TAIL]:
+                    evict(cols, R)
+                while row < hi[j]:
+                    if has_nulls and not valid[row]:
+                        insert(cols, R, identity)
+                    else:
+                        R[LAST] = R[TAIL]
+                        insert(cols, R, lift_at(inputs, row))
+                    row += 1
+                while R[HEAD] < start:
+                    evict(cols, R)
+                if R[TAIL] - R[HEAD] < min_rows or (R[LAST] < R[HEAD] and not answers_empty):
+                    ok[j] = False
+                else:
+                    answer(outs, ok, j, query(cols, R))
+            while row < run[LAST_ROW]:
+                if has_nulls and not valid[row]:
+                    insert(cols, R, identity)
+                else:
+                    R[LAST] = R[TAIL]
+                    insert(cols, R, lift_at(inputs, row))
+                row += 1
+
+    return ops.kernel(sweep)

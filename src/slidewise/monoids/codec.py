@@ -1,0 +1,82 @@
+"""Partials as bytes, without pickle: plain data as tagged JSON, anything else by the monoid's own codec.
+
+Plain data is None, bool, int of any size, float with NaN and infinities, str, bytes, and tuples, lists and dicts of them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from slidewise.errors import SnapshotError
+from slidewise.monoids.monoid import Monoid
+
+
+def encode_plain(value: Any) -> bytes:
+    """Plain data as bytes; raises `SnapshotError` naming the type it cannot store.
+
+    >>> decode_plain(encode_plain((1, [2.5, None], {"k": b"x"})))
+    (1, [2.5, None], {'k': b'x'})
+    """
+    return json.dumps(_tag(value), separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def decode_plain(stored: bytes) -> Any:
+    """What `encode_plain` stored."""
+    try:
+        return _untag(json.loads(stored))
+    except (ValueError, KeyError, TypeError) as error:
+        raise SnapshotError(f"stored partial is damaged: {error}") from error
+
+
+def codec_of(monoid: Monoid) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
+    """The monoid's declared codec, or the one for plain data."""
+    return monoid.codec if monoid.codec is not None else (encode_plain, decode_plain)
+
+
+def _tag(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return {"i": str(value)}
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"f": repr(value)}
+    if isinstance(value, bytes):
+        return {"b": base64.b64encode(value).decode()}
+    if isinstance(value, Decimal):
+        return {"n": str(value)}
+    if isinstance(value, tuple) and type(value) is tuple:
+        return {"t": [_tag(part) for part in value]}
+    if isinstance(value, list):
+        return [_tag(part) for part in value]
+    if isinstance(value, dict):
+        return {"d": [[_tag(key), _tag(part)] for key, part in value.items()]}
+    raise SnapshotError(
+        f"a partial of type {type(value).__name__} cannot be stored: give the Monoid a codec=(encode, decode), "
+        "or build the partial of None, bool, int, float, str, bytes, Decimal, tuple, list and dict"
+    )
+
+
+def _untag(stored: Any) -> Any:
+    if isinstance(stored, list):
+        return [_untag(part) for part in stored]
+    if isinstance(stored, dict):
+        ((tag, inside),) = stored.items()
+        if tag == "i":
+            return int(inside)
+        if tag == "f":
+            return float(inside)
+        if tag == "b":
+            return base64.b64decode(inside, validate=True)
+        if tag == "n":
+            return Decimal(inside)
+        if tag == "t":
+            return tuple(_untag(part) for part in inside)
+        if tag == "d":
+            return {_untag(key): _untag(part) for key, part in inside}
+        raise KeyError(tag)
+    return stored

@@ -1,0 +1,53 @@
+"""The ladder: which algorithm serves a window, rung by rung, with the reason for each.
+
+`algorithm=` takes a rung by name. Naive comes last and is never taken unasked.
+
+| rung                | taken when                                     | because                                            |
+| ------------------- | ---------------------------------------------- | -------------------------------------------------- |
+| asked for           | `algorithm=` names one                         | the user knows; refused if it cannot serve         |
+| blocked             | a fixed number of rows, whole columns, compiled | no bounds to read, two independent scans: fastest |
+| `two_stacks_lite`   | otherwise                                      | ≤ 3 ⊕ per element amortized, any monoid, n + 1 partials |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slidewise.errors import ArgumentError, listed
+from slidewise.monoids.monoid import Monoid
+from slidewise.swag.recalculate import Recalculate
+from slidewise.swag.structure import Structure
+from slidewise.swag.two_stacks_lite import TwoStacksLite
+
+ALGORITHMS: dict[str, type[Structure]] = {
+    "recalculate": Recalculate,
+    "two_stacks_lite": TwoStacksLite,
+}
+"""Name -> class; a new algorithm is one file and one line here."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A rung of the ladder: the algorithm, whether the blocked kernel runs in its place, and why."""
+
+    structure: type[Structure]
+    blocked: bool
+    reason: str
+
+
+def choose(monoid: Monoid, *, algorithm: str = "auto", fixed_rows: bool = False, compiled: bool = False) -> Choice:
+    """Walk down the ladder; raises `ArgumentError` for an unknown name or an algorithm that cannot serve.
+
+    >>> import slidewise as sw
+    >>> choose(sw.Monoid(identity=0, combine=lambda a, b: a + b)).reason
+    'amortized O(1) for any monoid, with the fewest partials'
+    """
+    if algorithm != "auto":
+        if algorithm not in ALGORITHMS:
+            raise ArgumentError(f"algorithm={algorithm!r}: expected 'auto' or one of {listed(ALGORITHMS)}")
+        structure = ALGORITHMS[algorithm]
+        structure.refuse(monoid)
+        return Choice(structure, blocked=False, reason=f"asked for by algorithm={algorithm!r}")
+    if fixed_rows and compiled:
+        return Choice(TwoStacksLite, blocked=True, reason="a fixed number of rows over whole columns, by blocked scans")
+    return Choice(TwoStacksLite, blocked=False, reason="amortized O(1) for any monoid, with the fewest partials")

@@ -1,0 +1,205 @@
+"""What every window algorithm shares: a window of partials with insert, evict, query, and the rules of the house.
+
+To add an algorithm: one file with a subclass that has a `card`, says how many registers (`own`) and extra partials
+(`extra`) it keeps, writes its steps in `build`, its invariants in `check`, and one line in `ALGORITHMS`. Tests, containers
+and Spark find it there. The steps are plain functions over columns and integer registers (kernels/registers.py); they run
+as they are in object mode and as machine code in compiled mode.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from slidewise.errors import ArgumentError
+from slidewise.kernels.jit import Jit
+from slidewise.kernels.ops import Ops, compiled_ops, object_ops
+from slidewise.kernels.registers import HEAD, LAST, TAIL
+from slidewise.kernels.sweep import Steps, build_sweep
+from slidewise.monoids.monoid import Monoid
+from slidewise.swag.bank import Bank
+from slidewise.swag.card import Card
+
+
+class Structure:
+    """One window under one monoid; see each subclass's card for its cost.
+
+    Parameters
+    ----------
+    monoid
+        What to compute.
+    capacity
+        None: the window grows as needed. A number: memory is allocated once, and a further insert is an error.
+    types
+        None: object mode, any Python value. Dtype names, e.g. ``("float64",)``: compiled mode for such columns.
+
+    >>> from slidewise.swag import ALGORITHMS
+    >>> import slidewise as sw
+    >>> window = ALGORITHMS["two_stacks_lite"](sw.Monoid(identity="", combine=lambda a, b: a + b, name="concat"))
+    >>> for letter in "abc": window.insert(letter)
+    >>> window.evict(); window.query()
+    'bc'
+    """
+
+    card: ClassVar[Card]
+    own: ClassVar[int] = 0
+    extra: ClassVar[int] = 0
+
+    @staticmethod
+    def build(ops: Ops, jit: Jit) -> Steps:
+        """The algorithm: its steps for one monoid, each passed through `jit`."""
+        raise TypeError("an algorithm must define build(ops, jit)")
+
+    def check(self) -> None:
+        """Assert the algorithm's invariants; O(n)."""
+        registers = self._bank.regs[0]
+        assert 0 <= registers[HEAD] <= registers[TAIL], "head and tail"
+        assert registers[LAST] < registers[TAIL], "last value"
+
+    def __init__(self, monoid: Monoid, capacity: int | None = None, *, types: tuple[str, ...] | None = None) -> None:
+        _check_capacity(capacity)
+        self.refuse(monoid)
+        self.monoid = monoid
+        self.capacity = capacity
+        self._ops = object_ops(monoid, 1) if types is None else compiled_ops(monoid, types)
+        self._steps = self.build(self._ops, self._ops.jit)
+        self._bank = Bank(self._ops.columns, compiled=self._ops.compiled, extra=self.extra, own=self.own)
+        self._bank.add(capacity if capacity is not None else 0)
+        self._sweep: Any = None
+        self.clear()
+
+    @classmethod
+    def refuse(cls, monoid: Monoid) -> None:
+        """Raise `ArgumentError` if the algorithm cannot serve this monoid; none is refused by default."""
+        if not isinstance(monoid, Monoid):
+            raise ArgumentError(f"monoid={monoid!r}: expected a slidewise.Monoid")
+
+    def clear(self) -> None:
+        """Drop everything; O(1)."""
+        registers = self._bank.regs[0]
+        registers[HEAD] = registers[TAIL] = 0
+        registers[LAST] = -1
+        self._steps.clear(self._bank.cols, registers)
+
+    def __len__(self) -> int:
+        return self._bank.length(0)
+
+    def insert(self, *value: Any) -> None:
+        """Append the newest element, lifted; a lift of several columns takes as many values."""
+        self._make_room(1)
+        registers = self._bank.regs[0]
+        registers[LAST] = registers[TAIL]
+        inputs = tuple([x] for x in value) if not self._ops.compiled else tuple(np.array([x]) for x in value)
+        self._steps.insert(self._bank.cols, registers, self._ops.lift_at(inputs, 0))
+
+    def insert_null(self) -> None:
+        """Append an element that takes a place and has no value."""
+        self._make_room(1)
+        self._steps.insert(self._bank.cols, self._bank.regs[0], self._ops.identity)
+
+    def evict(self) -> None:
+        """Drop the oldest element; IndexError on an empty window."""
+        if len(self) == 0:
+            raise IndexError("evict from an empty window")
+        self._steps.evict(self._bank.cols, self._bank.regs[0])
+
+    def evict_many(self, n: int) -> None:
+        """Drop the n oldest elements."""
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+            raise ArgumentError(f"n={n!r}: expected an integer of at least 0")
+        if n > len(self):
+            raise IndexError(f"evict_many({n}) from a window of {len(self)}")
+        for _ in range(n):
+            self._steps.evict(self._bank.cols, self._bank.regs[0])
+
+    def query(self) -> Any:
+        """The answer over the window: None (null) if it holds no value, unless the monoid answers that too."""
+        registers = self._bank.regs[0]
+        if registers[LAST] < registers[HEAD] and not self.monoid.answers_empty:
+            return None
+        return self.monoid.lowered(self.partial())
+
+    def partial(self) -> Any:
+        """The partial of the whole window, the identity if it is empty."""
+        return self._steps.query(self._bank.cols, self._bank.regs[0])
+
+    def extend(self, values: Any, size: int | None = None) -> list[Any]:
+        """Insert each value and answer after each, keeping the `size` newest; one call of compiled code in that mode.
+
+        >>> from slidewise.swag import ALGORITHMS
+        >>> import slidewise as sw
+        >>> adder = sw.Monoid(identity=0.0, combine=lambda a, b: a + b, name="add")
+        >>> window = ALGORITHMS["two_stacks_lite"](adder, types=("float64",))
+        >>> window.extend([1.0, 2.0, 3.0], size=2)
+        [1.0, 3.0, 5.0]
+        """
+        outs, ok = self.extend_arrays(_column(values, self._ops), size)
+        answers = list(zip(*(out.tolist() for out in outs), strict=True)) if self._ops.packed else list(outs[0])
+        if self._ops.compiled and not self._ops.packed:
+            answers = outs[0].tolist()
+        return [answer if good else None for answer, good in zip(answers, ok, strict=True)]
+
+    def extend_arrays(self, values: Any, size: int | None = None) -> tuple[tuple[Any, ...], Any]:
+        """As `extend`, for an array of the mode's dtype; the answers as arrays with their validity."""
+        n, held = len(values), len(self)
+        rows = np.arange(n, dtype=np.int64)
+        lo = np.full(n, -held, dtype=np.int64) if size is None else np.maximum(rows + 1 - size, -held)
+        hi = rows + 1
+        live = held + n if size is None else max(held, min(size + 1, held + n))
+        self._make_room(live - held)
+        if self._sweep is None:
+            self._sweep = build_sweep(self._ops, self._steps)
+        runs = np.array([[0, 0, 0, n, 0, n]], dtype=np.int64)
+        outs, ok = self._ops.outputs(n), np.ones(n, dtype=np.bool_)
+        valid = np.zeros(0, dtype=np.bool_)
+        if not self._ops.compiled:
+            lo, hi, runs = lo.tolist(), hi.tolist(), runs.tolist()
+        bank = self._bank
+        self._sweep(bank.cols, bank.regs, (values,), valid, False, lo, hi, runs, 0, outs, ok)
+        return outs, ok
+
+    def _make_room(self, more: int) -> None:
+        need = len(self) + more
+        if self.capacity is not None:
+            if need > self.capacity:
+                raise OverflowError(f"window is full: capacity={self.capacity}, evict before inserting")
+        else:
+            self._bank.reserve(0, need)
+
+    def state(self) -> tuple[list[int], list[Any]]:
+        """Registers from HEAD on, and partials: the live ones oldest first, then the extra ones. All a snapshot needs."""
+        registers = [int(value) for value in self._bank.regs[0]][HEAD:]
+        return registers, [self._at(place) for place in self._bank.places(0)]
+
+    def set_state(self, registers: list[int], partials: list[Any]) -> None:
+        """Continue from what `state` returned."""
+        bank = self._bank
+        self.clear()
+        self._make_room(len(partials) - self.extra)
+        mine = bank.regs[0]
+        for number, value in enumerate(registers, start=HEAD):
+            mine[number] = value
+        for place, partial in zip(bank.places(0), partials, strict=True):
+            self._ops.store(bank.cols, place, partial)
+
+    def _at(self, place: int) -> Any:
+        """The partial at a place of the arena, as plain Python values."""
+        if not self._ops.compiled:
+            return self._bank.cols[0][place]
+        values = tuple(column[place].item() for column in self._bank.cols)
+        return values if isinstance(self._ops.identity, tuple) else values[0]
+
+
+def _check_capacity(capacity: int | None) -> None:
+    if capacity is not None and (not isinstance(capacity, int) or isinstance(capacity, bool) or capacity < 1):
+        raise ArgumentError(f"capacity={capacity!r}: expected an integer of at least 1, or None")
+
+
+def _column(values: Any, ops: Ops) -> Any:
+    if not ops.compiled:
+        return list(values)
+    array = np.ascontiguousarray(values)
+    array = array.astype(np.float64 if array.dtype.kind == "f" else np.int64, copy=False).view()
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,114 @@
+"""Tables: Arrow, pandas and Polars frames, eager or lazy; the same kind comes back with new columns, index kept.
+
+Narwhals tells the kinds apart and reads them; each kind has its own way to take a result, since a null is not the same
+thing in all of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+
+from slidewise.errors import ArgumentError
+from slidewise.tables.pandas_nulls import to_series
+from slidewise.tables.run import Result
+
+
+class Frame:
+    """An eager or lazy table of any kind, read through Arrow."""
+
+    def __init__(self, data: Any) -> None:
+        self.native = data
+        self.lazy = False
+        if isinstance(data, (pa.RecordBatch,)):
+            data = pa.Table.from_batches([data])
+        frame = nw.from_native(data)
+        if isinstance(frame, nw.LazyFrame):
+            self.lazy = True
+            frame = frame.collect()
+        self.frame: nw.DataFrame[Any] = frame
+        self.kind = str(frame.implementation)
+        names = [name for name in frame.columns if isinstance(name, str)]
+        if len(set(names)) != len(names):
+            repeated = next(name for name in names if names.count(name) > 1)
+            raise ArgumentError(f"data: has more than one column named {repeated!r}; names must be unique")
+        self._arrow: dict[str, pa.ChunkedArray] = {}
+        self.types = self._types(names)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column as Arrow; no copy where the kind allows it."""
+        if name not in self._arrow:
+            self._arrow[name] = self._read(name)
+        return self._arrow[name]
+
+    def with_results(self, results: list[Result]) -> Any:
+        """The same table with the results as new columns."""
+        if self._is_pandas():
+            new = {result.name: to_series(result.to_arrow(), self.frame.to_native().index) for result in results}
+            return self.frame.to_native().assign(**new)
+        return self._native_with({result.name: result.to_arrow() for result in results})
+
+    def from_table(self, table: pa.Table) -> Any:
+        """A new table of the same kind."""
+        if self._is_pandas():
+            import pandas as pd
+
+            return pd.DataFrame({name: to_series(table.column(name), None) for name in table.column_names})
+        if self.frame.implementation.is_polars():
+            import polars as pl
+
+            made = pl.from_arrow(table)
+            return made.lazy() if self.lazy and isinstance(made, pl.DataFrame) else made
+        return table
+
+    def _native_with(self, new: dict[str, pa.Array]) -> Any:
+        if self.frame.implementation.is_polars():
+            import polars as pl
+
+            made = self.frame.to_native().with_columns([pl.Series(name, pl.from_arrow(one)) for name, one in new.items()])
+            return made.lazy() if self.lazy else made
+        table: pa.Table = self.frame.to_native()
+        for name, one in new.items():
+            table = table.append_column(name, one)
+        return table
+
+    def _is_pandas(self) -> bool:
+        return self.frame.implementation.is_pandas()
+
+    def _read(self, name: str) -> pa.ChunkedArray:
+        if self._is_pandas():
+            from slidewise.tables.pandas_nulls import from_series
+
+            return from_series(self.frame.to_native()[name])
+        column: pa.ChunkedArray = self.frame.select(name).to_arrow().column(name)
+        if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+            column = column.cast(pa.string()) if column.nbytes < 2**31 - 1 else column.cast(pa.large_string())
+        return column
+
+    def _types(self, names: list[str]) -> dict[str, pa.DataType | None]:
+        if isinstance(self.frame.to_native(), pa.Table):
+            return {name: self.frame.to_native().schema.field(name).type for name in names}
+        if self._is_pandas():
+            return _LazyTypes(self, names)
+        empty = self.frame.head(0).to_arrow()
+        return {name: empty.schema.field(name).type for name in names}
+
+
+class _LazyTypes(dict[str, pa.DataType | None]):
+    """Types found when asked for: a pandas object column says its type only once it is read."""
+
+    def __init__(self, frame: Frame, names: list[str]) -> None:
+        super().__init__({name: None for name in names})
+        self._frame = frame
+        self._known: set[str] = set()
+
+    def __getitem__(self, name: str) -> pa.DataType | None:
+        if name in self and name not in self._known:
+            self[name] = self._frame.column(name).type
+            self._known.add(name)
+        return super().__getitem__(name)

@@ -1,0 +1,121 @@
+"""Columns in, answers out: what every in-process container shares.
+
+    adapter.column(name) ──► arranged by key and order ──► engine ──► answers in the rows' own order
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.engine.arrange import Arranged, arrange
+from slidewise.engine.batch import Answers, Rows, run_events, run_steps
+from slidewise.engine.columns import Column, to_arrow, to_column
+from slidewise.engine.plan import END, START, Plan
+
+Source = Callable[[str], pa.ChunkedArray | Column]
+"""Gives a column by name: an Arrow one, or Python objects of no Arrow type."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result column: answers with validity, still as the kernels wrote them."""
+
+    name: str
+    outs: tuple[Any, ...]
+    ok: Any
+    arrow: pa.DataType | None
+    packed: bool
+
+    def to_arrow(self) -> pa.Array:
+        """As an Arrow array of the planned type."""
+        if isinstance(self.outs[0], list):
+            return pa.array(self.to_list(), type=self.arrow)
+        return to_arrow(self.outs, self.ok, self.arrow)
+
+    def to_list(self) -> list[Any]:
+        """As Python values, None for null."""
+        if isinstance(self.outs[0], list):
+            return [value if good else None for value, good in zip(self.outs[0], self.ok.tolist(), strict=True)]
+        if self.packed:
+            values: list[Any] = list(zip(*(out.tolist() for out in self.outs), strict=True))
+        elif self.arrow is None or self.arrow in (pa.int64(), pa.float64()):
+            values = self.outs[0].tolist()
+        else:
+            return to_arrow(self.outs, self.ok, self.arrow).to_pylist()
+        if self.ok.all():
+            return values
+        return [value if good else None for value, good in zip(values, self.ok.tolist(), strict=True)]
+
+
+def slide_events(plan: Plan, source: Source, length: int, threads: int | None, presorted: bool) -> list[Result]:
+    """A result per output, one answer per row in the rows' own order."""
+    arranged, columns = _prepare(plan, source, length, presorted)
+    return [_result(answers, arranged.rows) for answers in run_events(plan, columns, arranged, threads)]
+
+
+def slide_steps(plan: Plan, source: Source, length: int, threads: int | None, presorted: bool) -> tuple[pa.Table, list[Result]]:
+    """The keys and windows as a table, and a result per output; rows by key, then by time."""
+    arranged, columns = _prepare(plan, source, length, presorted)
+    rows, answers = run_steps(plan, columns, arranged, threads)
+    return window_table(plan, source, arranged, rows), [_result(one, None) for one in answers]
+
+
+def window_table(plan: Plan, source: Source, arranged: Arranged, rows: Rows) -> pa.Table:
+    """Key columns, `window_start`, `window_end`: one row per window."""
+    places = arranged.starts[rows.run]
+    first_rows = pa.array(places if arranged.rows is None else arranged.rows[places])
+    found: dict[str, Any] = {}
+    for name in plan.by:
+        column = source(name)
+        assert not isinstance(column, Column)
+        found[name] = column.take(first_rows)
+    start, end = plan.window_fields()
+    found[START] = window_times(rows.starts, start.type, plan.unit)
+    found[END] = window_times(rows.ends, end.type, plan.unit)
+    return pa.table(found)
+
+
+def window_times(values: Any, arrow: pa.DataType, unit: str | None) -> pa.Array:
+    """Window bounds in units of `order` (or row numbers) as a column of type `arrow`."""
+    if not pa.types.is_timestamp(arrow):
+        return pa.array(values)
+    return pa.array(values).view(pa.timestamp(unit or "us", tz=arrow.tz)).cast(arrow)
+
+
+def _prepare(plan: Plan, source: Source, length: int, presorted: bool) -> tuple[Arranged, dict[str, Column]]:
+    keys = [_arrow(source(name)) for name in plan.by]
+    order = [(name, _arrow(source(name))) for name in plan.order]
+    arranged = arrange(length, keys, order, plan.unit, presorted)
+    columns = {}
+    for name in plan.columns:
+        column = source(name)
+        columns[name] = (column if isinstance(column, Column) else to_column(column)).take(arranged.rows)
+    return arranged, columns
+
+
+def _arrow(column: Any) -> Any:
+    return pa.chunked_array([pa.array(column.values)]) if isinstance(column, Column) else column
+
+
+def _result(answers: Answers, rows: Any) -> Result:
+    outs, ok = answers.outs, answers.ok
+    if rows is not None:
+        ok = _scattered(ok, rows)
+        outs = tuple(_scattered(out, rows) for out in outs)
+    return Result(answers.output.name, outs, ok, answers.output.arrow, answers.output.ops.packed)
+
+
+def _scattered(values: Any, rows: Any) -> Any:
+    if isinstance(values, list):
+        back: list[Any] = [None] * len(values)
+        for row, value in zip(rows.tolist(), values, strict=True):
+            back[row] = value
+        return back
+    moved = np.empty_like(values)
+    moved[rows] = values
+    return moved

@@ -1,0 +1,132 @@
+"""Plain sequences: a list, a 1-D NumPy array, a pandas or Polars Series; the same kind comes back."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from slidewise.engine.columns import Column
+from slidewise.engine.plan import VALUE
+from slidewise.errors import ArgumentError
+from slidewise.tables.run import Result
+
+PLAIN = (int, float, str, bytes, Decimal, dt.datetime, dt.date, dt.timedelta, np.generic)
+"""What Arrow holds without changing it; anything else stays the Python object it is."""
+
+
+class Sequence:
+    """Values without a name, with arrays of equal length for `order` and `by`."""
+
+    def __init__(self, data: Any, kind: str) -> None:
+        self.native = data
+        self.kind = kind
+        self._columns: dict[str, Any] = {VALUE: read(data, "data")}
+        self.length = len(data)
+
+    @property
+    def types(self) -> dict[str, pa.DataType | None]:
+        """The type of each column; None for Python objects of no Arrow type."""
+        return {name: None if isinstance(c, Column) else c.type for name, c in self._columns.items()}
+
+    def attach(self, argument: str, given: Any) -> list[str]:
+        """Take an array (or several, in a list or tuple of arrays) as `order` or `by`; the names it goes by inside."""
+        if given is None:
+            return []
+        if isinstance(given, str):
+            raise ArgumentError(f"{argument}={given!r}: a plain sequence has no columns; expected an array of its length")
+        many = given if isinstance(given, (list, tuple)) and given and hasattr(given[0], "__len__") else [given]
+        if isinstance(given, list) and given and isinstance(given[0], (str, bytes)):
+            many = [given]
+        names = []
+        for k, one in enumerate(many):
+            if not hasattr(one, "__len__"):
+                raise ArgumentError(f"{argument}={one!r}: expected an array as long as the data")
+            if len(one) != self.length:
+                raise ArgumentError(f"{argument}: has {len(one)} values, the data has {self.length}; expected as many")
+            name = f"{argument}{k}" if len(many) > 1 else argument
+            self._columns[name] = read(one, argument)
+            names.append(name)
+        return names
+
+    def column(self, name: str) -> pa.ChunkedArray | Column:
+        """A column by its inside name."""
+        return self._columns[name]
+
+    def back(self, result: Result) -> Any:
+        """A result as the same kind of sequence."""
+        if self.kind == "list":
+            return result.to_list()
+        if self.kind == "numpy":
+            return to_numpy(result)
+        if self.kind == "polars":
+            import polars as pl
+
+            return pl.Series(result.name, pl.from_arrow(result.to_arrow()))
+        from slidewise.tables.pandas_nulls import to_series
+
+        array = result.to_arrow()
+        return to_series(array, self.native.index if len(array) == self.length else None).rename(self.native.name)
+
+
+def to_numpy(result: Result) -> Any:
+    """A result as a NumPy array: null is NaN, which makes integers floats; NaT for times; None in objects."""
+    if isinstance(result.outs[0], list) or result.packed:
+        made = np.empty(len(result.ok), dtype=object)
+        made[:] = result.to_list()
+        return made
+    if result.arrow in (None, pa.int64(), pa.float64(), pa.bool_()) or pa.types.is_integer(result.arrow):
+        values = result.outs[0]
+        if result.ok.all():
+            wanted = None if result.arrow is None else result.arrow.to_pandas_dtype()
+            return values if wanted is None else values.astype(wanted, copy=False)
+        values = values.astype(np.float64)
+        values[~result.ok] = np.nan
+        return values
+    return result.to_arrow().to_numpy(zero_copy_only=False)
+
+
+def read(values: Any, argument: str) -> pa.ChunkedArray | Column:
+    """A sequence as an Arrow column; as Python objects where Arrow would change them."""
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise ArgumentError(f"{argument}: an array of {values.ndim} dimensions; expected 1")
+        if values.dtype.kind in "fiubMm":
+            return pa.chunked_array([_numpy_to_arrow(values)])
+        values = values.tolist()
+    module = type(values).__module__.partition(".")[0]
+    if module == "pandas":
+        from slidewise.tables.pandas_nulls import from_series
+
+        return from_series(values if hasattr(values, "dtype") and hasattr(values, "name") else values.to_series())
+    if module == "polars":
+        return pa.chunked_array([values.to_arrow()])
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return pa.chunked_array([values]) if isinstance(values, pa.Array) else values
+    return _from_list(list(values))
+
+
+def _numpy_to_arrow(values: Any) -> pa.Array:
+    if values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] not in ("s", "ms", "us", "ns", "D"):
+        values = values.astype("datetime64[us]")
+    if values.dtype.kind == "f" and values.dtype.itemsize not in (2, 4, 8):
+        values = values.astype(np.float64)
+    return pa.array(values, from_pandas=False) if values.dtype.kind not in "Mm" else pa.array(values)
+
+
+def _from_list(values: list[Any]) -> pa.ChunkedArray | Column:
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds and all(issubclass(kind, PLAIN) for kind in kinds):
+        if kinds == {bool, int}:
+            values = [None if value is None else int(value) for value in values]
+        try:
+            return pa.chunked_array([pa.array(values, from_pandas=False)])
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            pass
+    if not kinds:
+        return pa.chunked_array([pa.array(values, type=pa.float64())])
+    valid = np.array([value is not None for value in values], dtype=np.bool_)
+    return Column(values, None if valid.all() else valid)

@@ -1,0 +1,226 @@
+"""The verb: `slide` on every container; `schema` and `explain` say what it would do. Nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from slidewise.engine.explain import explain_plan
+from slidewise.engine.plan import Plan, make_plan
+from slidewise.errors import ArgumentError, bad
+from slidewise.monoids.aggregate import Aggregate
+from slidewise.windows.window import Window
+
+Aggregates = Aggregate | list[Aggregate] | tuple[Aggregate, ...]
+Windows = Window | Mapping[str, Window]
+
+STREAM_ONLY = ("lateness", "emit", "late", "idle", "initial")
+
+
+def slide(
+    data: Any,
+    aggregates: Aggregates,
+    window: Windows,
+    *,
+    by: Any = None,
+    order: Any = None,
+    algorithm: str = "auto",
+    threads: int | None = None,
+    lateness: Any = None,
+    emit: str | None = None,
+    late: str | None = None,
+    idle: Any = None,
+    initial: Any = None,
+    presorted: bool = False,
+) -> Any:
+    """Aggregate over a sliding window, on any container, at a constant number of combines per event.
+
+    Parameters
+    ----------
+    data
+        A list, 1-D NumPy array, pandas or Polars Series; an Arrow, pandas or Polars table, eager or lazy; a Spark
+        DataFrame, batch or streaming. The same kind comes back.
+    aggregates
+        One, or a list: ``sw.max("power")``, ``sw.aggregate(my_monoid, "price", "qty")``.
+    window
+        One, e.g. ``sw.trailing("5 min")``, or a dict of names to windows, all computed in one pass.
+    by
+        Key columns: each key has windows of its own.
+    order
+        The column (or columns) by which rows are ordered; needed for windows by time, and on Spark.
+        For plain sequences an array. Without it rows are taken as they come.
+    algorithm
+        ``"auto"``, or a name from `slidewise.swag.ALGORITHMS`.
+    threads
+        How many threads; None: all cores. Answers do not depend on it.
+    lateness, emit, late, idle, initial
+        Streams only; see `slidewise.spark.streaming`.
+    presorted
+        Rows are together by key and in order already: checked, not sorted again.
+
+    Returns
+    -------
+    The rows with result columns added, in their own order; with `.every` or `tumbling`, one row per window: keys,
+    ``window_start``, ``window_end``, results. A plain sequence gives a sequence, or a dict of them for several results.
+
+    Examples
+    --------
+    >>> import slidewise as sw
+    >>> sw.slide([3, 1, 4, 1, 5], sw.max(), sw.trailing(3))
+    [3, 3, 4, 4, 5]
+    >>> import pyarrow as pa
+    >>> table = pa.table({"k": ["a", "b", "a"], "x": [1.0, 2.0, 4.0]})
+    >>> sw.slide(table, [sw.sum("x"), sw.count()], sw.trailing(2), by="k").to_pydict()
+    {'k': ['a', 'b', 'a'], 'x': [1.0, 2.0, 4.0], 'sum_x': [1.0, 2.0, 5.0], 'count': [1, 1, 2]}
+    """
+    options = {"lateness": lateness, "emit": emit, "late": late, "idle": idle, "initial": initial}
+    kind = kind_of_data(data)
+    _check_options(threads, presorted)
+    if kind == "spark":
+        from slidewise.spark import slide_spark
+
+        return slide_spark(
+            data, aggregates, window, by=by, order=order, algorithm=algorithm, presorted=presorted, **options
+        )
+    _refuse_stream_options(options)
+    if kind == "frame":
+        return _slide_frame(data, aggregates, window, by, order, algorithm, threads, presorted)
+    return _slide_sequence(data, kind, aggregates, window, by, order, algorithm, threads, presorted)
+
+
+def schema(
+    data: Any, aggregates: Aggregates, window: Windows, *, by: Any = None, order: Any = None, **options: Any
+) -> pa.Schema:
+    """The columns that `slide` would return, with their Arrow types, without running it.
+
+    >>> import slidewise as sw, pyarrow as pa
+    >>> sw.schema(pa.table({"x": [1, 2]}), sw.mean("x"), sw.trailing(2))
+    x: int64
+    mean_x: double
+    """
+    plan, types = _plan_only(data, aggregates, window, by, order, options)
+    kept = dict(types) if plan.per_event else {name: types[name] for name in plan.by}
+    return pa.schema([*[pa.field(name, types[name]) for name in kept], *plan.schema()])
+
+
+def explain(
+    data: Any, aggregates: Aggregates, window: Windows, *, by: Any = None, order: Any = None, **options: Any
+) -> str:
+    """What `slide` would do, in words: what is shuffled and sorted, which structure and kernel run, and why.
+
+    >>> import slidewise as sw
+    >>> print(sw.explain([1.0, 2.0], sw.max(), sw.trailing(2)))
+    rows: taken as they come, one group
+    max: trailing(2), compiled (partial: float64), blocked scans: a fixed number of rows over whole columns, by blocked scans
+    """
+    plan, _ = _plan_only(data, aggregates, window, by, order, options)
+    if kind_of_data(data) == "spark":
+        from slidewise.spark import explain_spark
+
+        return explain_spark(data, plan, **options)
+    return explain_plan(plan)
+
+
+def kind_of_data(data: Any) -> str:
+    """Which adapter serves: "list", "numpy", "pandas" or "polars" (a Series), "frame" or "spark"."""
+    if isinstance(data, list):
+        return "list"
+    module = type(data).__module__.partition(".")[0]
+    name = type(data).__name__
+    if module == "numpy" and name == "ndarray":
+        return "numpy"
+    if module in ("pandas", "polars") and name == "Series":
+        return str(module)
+    if (module in ("pandas", "polars") and name in ("DataFrame", "LazyFrame")) or isinstance(data, (pa.Table, pa.RecordBatch)):
+        return "frame"
+    if module == "pyspark" and hasattr(data, "isStreaming"):
+        return "spark"
+    if isinstance(data, tuple):
+        raise bad("data", data if len(data) < 5 else type(data), "a list; make one with list(data)")
+    raise ArgumentError(
+        f"data: got {module}.{name}; expected a list, a 1-D NumPy array, a pandas or Polars Series, an Arrow, pandas or "
+        "Polars table, or a Spark DataFrame"
+    )
+
+
+def _slide_frame(
+    data: Any, aggregates: Any, window: Any, by: Any, order: Any, algorithm: str, threads: int | None, presorted: bool
+) -> Any:
+    from slidewise.tables.frames import Frame
+    from slidewise.tables.run import slide_events, slide_steps
+
+    frame = Frame(data)
+    plan = make_plan(frame.types, aggregates, window, by=by, order=order, algorithm=algorithm)
+    if plan.per_event:
+        return frame.with_results(slide_events(plan, frame.column, len(frame), threads, presorted))
+    table, results = slide_steps(plan, frame.column, len(frame), threads, presorted)
+    for result in results:
+        table = table.append_column(result.name, result.to_arrow())
+    return frame.from_table(table)
+
+
+def _slide_sequence(
+    data: Any,
+    kind: str,
+    aggregates: Any,
+    window: Any,
+    by: Any,
+    order: Any,
+    algorithm: str,
+    threads: int | None,
+    presorted: bool,
+) -> Any:
+    from slidewise.tables.run import slide_events, slide_steps
+    from slidewise.tables.sequences import Sequence
+
+    sequence = Sequence(data, kind)
+    plan = _sequence_plan(sequence, aggregates, window, by, order, algorithm)
+    if plan.per_event:
+        results = slide_events(plan, sequence.column, sequence.length, threads, presorted)
+    else:
+        _, results = slide_steps(plan, sequence.column, sequence.length, threads, presorted)
+    if isinstance(aggregates, Aggregate) and isinstance(window, Window):
+        return sequence.back(results[0])
+    return {result.name: sequence.back(result) for result in results}
+
+
+def _sequence_plan(sequence: Any, aggregates: Any, window: Any, by: Any, order: Any, algorithm: str) -> Plan:
+    keys, orders = sequence.attach("by", by), sequence.attach("order", order)
+    return make_plan(sequence.types, aggregates, window, by=keys, order=orders, algorithm=algorithm, plain=True)
+
+
+def _plan_only(
+    data: Any, aggregates: Any, window: Any, by: Any, order: Any, options: dict[str, Any]
+) -> tuple[Plan, Mapping[str, pa.DataType | None]]:
+    algorithm = options.get("algorithm", "auto")
+    kind = kind_of_data(data)
+    if kind == "spark":
+        from slidewise.spark import spark_types
+
+        types: Mapping[str, pa.DataType | None] = spark_types(data)
+        return make_plan(types, aggregates, window, by=by, order=order, algorithm=algorithm, whole=False), types
+    if kind == "frame":
+        from slidewise.tables.frames import Frame
+
+        types = Frame(data).types
+        return make_plan(types, aggregates, window, by=by, order=order, algorithm=algorithm), types
+    from slidewise.tables.sequences import Sequence
+
+    sequence = Sequence(data, kind)
+    plan = _sequence_plan(sequence, aggregates, window, by, order, algorithm)
+    return plan, {}
+
+
+def _check_options(threads: object, presorted: object) -> None:
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise bad("threads", threads, "an integer of at least 1, or None for all cores")
+    if not isinstance(presorted, bool):
+        raise bad("presorted", presorted, "True or False")
+
+
+def _refuse_stream_options(options: dict[str, Any]) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise ArgumentError(f"{name}={value!r}: is for streaming DataFrames only; expected None for this data")
