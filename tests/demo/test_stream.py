@@ -38,6 +38,11 @@ def test_the_last_watermark_is_in_whole_milliseconds() -> None:
     assert stream.watermark(events).microsecond % 1000 == 0
 
 
+def test_the_query_gives_what_the_definitions_give(results: pa.Table) -> None:
+    events = results.select(datasets.SCHEMA.names)
+    assert stream.differences(stream.query(events), results) == []
+
+
 def test_no_differences_in_any_row_order(results: pa.Table) -> None:
     turned = results.take(pa.array(range(results.num_rows - 1, -1, -1)))
     assert stream.differences(turned, results) == []

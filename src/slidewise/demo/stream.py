@@ -5,7 +5,7 @@
     events ──► files by arrival ──► readStream, one file per batch ──► query ──► foreachBatch ──► Batch
     events ─────────────────────────────────────────────────────────► query ──► expected        (the same function)
 
-``query`` runs on the stream and on the Arrow table alike; ``differences`` says whether both gave the same.
+``query`` runs on the stream and on the Arrow table alike; ``differences`` says whether both gave the same rows.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ WINDOWS: Final = {"1s": "1 s", "5s": "5 s", "500r": "500 rows"}
 """Names of the windows of :func:`query`, as they end its columns, and in words."""
 
 LATENESS: Final = "2 s"
-"""The lateness of :func:`query`, which spells it out to read well in the picture."""
+"""How late an event may come to the stream; a batch has no such thing."""
 
 _COLUMNS: Final = (
     "ts TIMESTAMP, arrived TIMESTAMP, machine STRING, power_a DOUBLE, power_b DOUBLE, power_c DOUBLE, "
@@ -47,7 +47,7 @@ _COLUMNS: Final = (
 Container = TypeVar("Container", DataFrame, pa.Table)
 
 
-def query(events: Container) -> Container:
+def query(events: Container, lateness: str | None = None) -> Container:
     # An aggregate of our own: the largest jump between neighbouring readings. Order matters to it, it has no inverse.
     jump = sw.Monoid(
         name="jump",
@@ -58,7 +58,7 @@ def query(events: Container) -> Container:
         ),
         lower=lambda p: p[2],
     )
-    return sw.slide(
+    windows: Container = sw.slide(
         events,
         [
             sw.mean("power_a"),
@@ -70,8 +70,9 @@ def query(events: Container) -> Container:
         {"1s": sw.trailing("1 s"), "5s": sw.trailing("5 s"), "500r": sw.trailing(500)},
         by="machine",
         order="ts",
-        lateness="2 s",
+        lateness=lateness,
     )
+    return windows
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def batches(spark: SparkSession, folder: Path, checkpoint: Path) -> Iterator[Bat
     done: queue.SimpleQueue[tuple[int, pa.Table]] = queue.SimpleQueue()
     events = spark.readStream.schema(_COLUMNS).option("maxFilesPerTrigger", 1).parquet(str(folder))
     running = (
-        query(events)
+        query(events, LATENESS)
         .writeStream.foreachBatch(lambda frame, number: done.put((number, frame.toArrow())))
         .option("checkpointLocation", str(checkpoint))
         .trigger(availableNow=True)
