@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from slidewise.engine.batch import Answers, Rows, inputs_of, sweep
-from slidewise.engine.columns import Column
+from slidewise.engine.columns import Column, frozen
 from slidewise.engine.plan import Plan
 from slidewise.kernels.registers import HEAD, OWN, TAIL
 from slidewise.swag.bank import Bank
@@ -120,27 +120,27 @@ class _Lane:
             lo = np.maximum(hi - width, np.repeat(first - self.seen[runs.slots], last - first))
             self.seen[runs.slots] += last - first
             return lo, hi
-        table = self._remember(runs, first, last, np.zeros(len(runs), dtype=np.int64))
+        table, ring = self._remember(times, runs, first, last, np.zeros(len(runs), dtype=np.int64))
         lo, hi = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
         together = window.ties == "together"
-        (ring,) = self.ring.cols
         bounds.event_bounds()(
             times, ring, self.ring.regs, table, width, window.include_current, together, True, lo, hi
         )
         return lo, hi
 
-    def _remember(self, runs: Runs, first: Any, last: Any, upto: Any) -> Any:
-        """Room in the ring for the runs' times; the table of runs that the bounds kernels take."""
+    def _remember(self, times: Any, runs: Runs, first: Any, last: Any, upto: Any) -> tuple[Any, Any]:
+        """Put the runs' times into the ring; the table of runs that the bounds kernels take, and the ring."""
         held = self.ring.regs[runs.slots, TAIL] - self.ring.regs[runs.slots, HEAD]
         self.ring.compact()
         self.ring.reserve_all(runs.slots, held + (last - first))
         fresh = np.asarray(runs.fresh, dtype=np.int64)
-        return np.stack([runs.slots, fresh, first, first, last, upto], axis=1)
-
-    def _time_steps(self, times: Any, runs: Runs, first: Any, last: Any, upto: Any) -> tuple[Rows, Any, Any, Any]:
-        table = self._remember(runs, first, last, upto)
+        table = np.stack([runs.slots, fresh, first, first, last, upto], axis=1)
         (ring,) = self.ring.cols
         bounds.append_times()(times, ring, self.ring.regs, table)
+        return table, frozen(ring)
+
+    def _time_steps(self, times: Any, runs: Runs, first: Any, last: Any, upto: Any) -> tuple[Rows, Any, Any, Any]:
+        table, ring = self._remember(times, runs, first, last, upto)
         width, step = self.plan.extent(self.window), self.plan.in_units(self.window.step or 0)
         counts, empty = np.zeros(len(runs), dtype=np.int64), np.zeros(0, dtype=np.int64)
         kernel = bounds.step_bounds()

@@ -2,7 +2,7 @@
 
 Times are int64 and rise within a run; a run is a stretch of rows of one key, as in kernels/sweep.py. Rows of earlier calls
 are still known by their times, kept in a ring per slot; so `lo` may lie below a run's first row, and an answer does not
-depend on how rows are cut into calls. Over whole columns the ring is the column of times itself (`keep` is False) and
+depend on how rows are cut into calls. Over whole columns the ring is the column of times itself (`kept` is False) and
 nothing is copied. One pass, amortized O(1) per row and answer. Hot loops.
 """
 
@@ -25,26 +25,22 @@ REGISTERS = OWN + 4
 
 @functools.cache
 def event_bounds() -> Any:
-    """Kernel: the bounds of `(t − width, t]` for every row from ANSWER_FROM on; `lo` and `hi` are by row number."""
+    """Kernel: the bounds of `(t − width, t]` for every row from ANSWER_FROM on; `lo` and `hi` are by row number.
+
+    `kept`: the ring holds this call's times already (`append_times`) and those of earlier calls.
+    """
 
     def event_bounds(
-        times: Any, ring: Any, regs: Any, runs: Any, width: int, current: bool, together: bool, keep: bool, lo: Any, hi: Any
+        times: Any, ring: Any, regs: Any, runs: Any, width: int, current: bool, together: bool, kept: bool, lo: Any, hi: Any
     ) -> None:
         for r in range(len(runs)):
             R = regs[runs[r, SLOT]]
-            first, last = runs[r, FIRST], runs[r, LAST_ROW]
-            if not keep:
-                R[HEAD] = first
-                R[TAIL] = first
-            elif runs[r, FRESH]:
-                R[HEAD] = 0
-                R[TAIL] = 0
-            base, mask, head, tail = R[BASE], R[MASK], R[HEAD], R[TAIL]
-            shift = tail - first
-            if keep:
-                for i in range(first, last):
-                    ring[base + (tail & mask)] = times[i]
-                    tail += 1
+            last = runs[r, LAST_ROW]
+            if not kept:
+                R[HEAD] = runs[r, FIRST]
+                R[TAIL] = last
+            base, mask, head = R[BASE], R[MASK], R[HEAD]
+            shift = R[TAIL] - last
             i = runs[r, ANSWER_FROM]
             while i < last:
                 t = times[i]
@@ -62,7 +58,6 @@ def event_bounds() -> Any:
                         hi[k] = i if together else k
                 i = stop
             R[HEAD] = head
-            R[TAIL] = tail
 
     return kernel(event_bounds)
 
