@@ -75,7 +75,7 @@ def event_windows(draw: st.DrawFn) -> Window:
     if not draw(st.booleans()):
         window["include_current"] = False
     if draw(st.booleans()):
-        window["min_rows"] = draw(st.integers(1, 3))
+        window["min_rows"] = draw(st.integers(1, min(length, 3) if rows else 3))
     if not rows and draw(st.booleans()):
         window["ties"] = "together"
     return window

@@ -29,7 +29,7 @@ TABLE = pa.table(
         "i": [1, 2, 3],
         "v": [1.0, 2.0, 3.0],
         "s": ["x", "y", "z"],
-        "tags": [["x"], [], None],
+        "tags": [["x"], [], ["y"]],
         "b": pa.array([True, False, None]),
         "gap": pa.array([1, 2, 3], pa.duration("us")),
         "max_v": [0, 0, 0],
@@ -105,8 +105,12 @@ BAD: list[tuple[str, Callable[[], Any], list[Fragment]]] = [
     ("every_zero", lambda: sw.trailing("1 h").every("0 s"), ["0 s", POSITIVE]),
     ("every_negative_rows", lambda: sw.trailing(5).every(-2), ["-2", POSITIVE]),
     ("every_zero_rows", lambda: sw.trailing(5).every(0), ["0", POSITIVE]),
-    ("every_rows_of_a_time_window", lambda: sw.trailing("1 h").every(5), ["every", "5", ("duration", "time")]),
-    ("every_time_of_a_row_window", lambda: sw.trailing(5).every("1 min"), ["every", "1 min", "row"]),
+    (
+        "every_rows_of_a_time_window",
+        lambda: sw.trailing("1 h").every(5),
+        [("every", "step"), "5", ("duration", "time")],
+    ),
+    ("every_time_of_a_row_window", lambda: sw.trailing(5).every("1 min"), [("every", "step"), "1 min", "row"]),
     # windows
     ("zero_rows", lambda: sw.trailing(0), ["0", POSITIVE]),
     ("negative_rows", lambda: sw.trailing(-1), ["-1", POSITIVE]),
@@ -115,6 +119,7 @@ BAD: list[tuple[str, Callable[[], Any], list[Fragment]]] = [
     ("no_rows", lambda: sw.trailing(None), ["None"]),
     ("negative_min_rows", lambda: sw.trailing(5, min_rows=-1), ["min_rows", "-1"]),
     ("half_min_rows", lambda: sw.trailing(5, min_rows=1.5), ["min_rows", "1.5", ("int", "whole")]),
+    ("min_rows_beyond_the_window", lambda: sw.trailing(5, min_rows=6), ["min_rows", "6", "5"]),
     ("unknown_ties", lambda: sw.trailing("1 h", ties="loose"), ["ties", "loose", "together"]),
     ("not_a_window", lambda: slide(window=5), ["window", "5", "trailing"]),
     ("duration_as_window", lambda: slide(window="5 min"), ["window", "5 min", "trailing"]),
@@ -186,8 +191,7 @@ BAD: list[tuple[str, Callable[[], Any], list[Fragment]]] = [
     ("sum_of_text", lambda: slide(sw.sum("s")), ["sum", "'s'", "string", ("number", "numeric", "int")]),
     ("mean_of_text", lambda: slide(sw.mean("s")), ["mean", "'s'", "string"]),
     ("stddev_of_a_list_column", lambda: slide(sw.stddev("tags")), ["stddev", "tags", "list"]),
-    ("max_of_a_list_column", lambda: slide(sw.max("tags").alias("m")), ["max", "tags", "list"]),
-    ("sum_of_times", lambda: slide(sw.sum("t")), ["sum", "'t'", "timestamp"]),
+    ("sum_of_times", lambda: slide(sw.sum("t")), ["sum", "'t'", ("timestamp", "temporal")]),
     (
         "sum_of_a_list_of_text",
         lambda: sw.slide(["a", "b"], sw.sum(), sw.trailing(2)),
@@ -220,7 +224,7 @@ BAD: list[tuple[str, Callable[[], Any], list[Fragment]]] = [
     (
         "two_dimensions",
         lambda: sw.slide(np.ones((2, 2)), sw.sum(), sw.trailing(2)),
-        ["data", ("2", "two"), ("1-D", "one dimension", "one-dimensional", "1 dimension")],
+        ["data", ("2", "two"), ("1-D", "one dimension", "one-dimensional", "1 dimension", "expected 1")],
     ),
     ("no_dimension", lambda: sw.slide(np.float64(3), sw.sum(), sw.trailing(2)), ["data", "list"]),
     ("complex_array", lambda: sw.slide(np.array([1j]), sw.sum(), sw.trailing(2)), ["complex"]),
@@ -247,8 +251,12 @@ BAD: list[tuple[str, Callable[[], Any], list[Fragment]]] = [
         lambda: sw.Monoid(identity=0, lift=5, combine=max, name="m"),
         ["lift", "5", ("function", "callable")],
     ),
-    ("unknown_result", lambda: sw.Monoid(identity=0, combine=max, name="m", result="wolt"), ["result", "wolt"]),
-    ("aggregate_of_no_monoid", lambda: sw.aggregate(max, "v"), ["monoid", "sw.Monoid"]),
+    (
+        "unknown_result",
+        lambda: slide(sw.aggregate(sw.Monoid(identity=0.0, combine=lambda a, b: a + b, name="m", result="wolt"), "v")),
+        ["result", "wolt"],
+    ),
+    ("aggregate_of_no_monoid", lambda: sw.aggregate(max, "v"), ["monoid", (".Monoid", "a Monoid")]),
 ]
 
 
