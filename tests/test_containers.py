@@ -7,6 +7,7 @@ import functools
 import math
 import operator
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import slidewise as sw
+from slidewise.errors import ArgumentError
 from tests import golden, oracle, strategies
 from tests.containers import LATENESS, SEQUENCES, TABLES, Container, Sequence, spark_batch, spark_stream, to_arrow
 from tests.golden import Aggregate, Column, Columns, Window
@@ -217,6 +219,14 @@ def test_list_of_nulls() -> None:
     assert sw.slide([None, None], sw.count(), sw.trailing(3)) == [1, 2], "count() counts rows"
 
 
+def test_column_of_nulls_without_a_type() -> None:
+    """As an empty column of a CSV file, or a pandas column of None, arrives."""
+    result = sw.slide(pa.table({"v": pa.nulls(2)}), [sw.sum("v"), sw.max("v"), sw.count("v")], sw.trailing(2))
+    assert result["sum_v"].to_pylist() == [None, None]
+    assert result["max_v"].to_pylist() == [None, None]
+    assert result["count_v"].to_pylist() == [0, 0]
+
+
 def test_list_overflow() -> None:
     with pytest.raises(OverflowError):
         sw.slide([2**63 - 1, 1], sw.sum(), sw.trailing(2))
@@ -228,6 +238,16 @@ def test_numpy_views_and_narrow_types() -> None:
     assert sw.slide(whole[:3], sw.max(), sw.trailing(2)).dtype == np.int32
     assert sw.slide(np.float32([0.5, 2]), sw.max(), sw.trailing(2)).dtype == np.float32
     assert sw.slide(np.float32([0.5, 2]), sw.sum(), sw.trailing(2)).dtype == np.float64
+
+
+def test_numpy_of_the_other_byte_order() -> None:
+    swapped = np.array([1, 2, 3], dtype=np.dtype(np.int64).newbyteorder())
+    assert sw.slide(swapped, sw.sum(), sw.trailing(2)).tolist() == [1, 3, 5]
+
+
+def test_numpy_numbers_as_arguments() -> None:
+    assert sw.trailing(np.int64(3), min_rows=np.int32(2)) == sw.trailing(3, min_rows=2)
+    assert sw.trailing(3).every(np.int64(2)) == sw.trailing(3).every(2)
 
 
 def test_numpy_nan_is_a_value() -> None:
@@ -301,6 +321,37 @@ def test_dates_as_order() -> None:
     assert sw.slide(table, sw.sum("n"), sw.trailing("2 d"), order="t")["sum_n"].to_pylist() == [1, 3, 4]
 
 
+def _or_clear_error(call: Callable[[], pa.Table], fragment: str) -> pa.Table | None:
+    """Any input gets a clear error (then None) or a right answer."""
+    try:
+        return call()
+    except ArgumentError as error:
+        message = str(error)
+    assert fragment in message
+    return None
+
+
+@pytest.mark.parametrize("window", [sw.trailing("7 d"), sw.tumbling("7 d")], ids=["trailing", "tumbling"])
+def test_times_at_the_ends_of_int64(window: Any) -> None:
+    """No bound wraps around."""
+    table = pa.table({"t": pa.array([-(2**63) + 1, 2**63 - 1], pa.timestamp("us")), "n": [1, 2]})
+    result = _or_clear_error(lambda: sw.slide(table, sw.sum("n"), window, order="t"), "'t'")
+    assert result is None or result["sum_n"].to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "window", [sw.tumbling("1500 ms"), sw.trailing("1 s").every("250 ms")], ids=["tumbling", "every"]
+)
+def test_bounds_finer_than_the_unit_of_time(window: Any) -> None:
+    table = pa.table({"t": pa.array([0, 1, 3], pa.timestamp("s")), "n": [1, 2, 4]})
+    fine = table.set_column(0, "t", table["t"].cast(pa.timestamp("ms")))
+    expected = sw.slide(fine, sw.sum("n"), window, order="t")
+    result = _or_clear_error(lambda: sw.slide(table, sw.sum("n"), window, order="t"), "'t'")
+    if result is not None:
+        assert result["window_end"].cast(pa.timestamp("ms")).equals(expected["window_end"])
+        assert result["sum_n"].equals(expected["sum_n"])
+
+
 def test_chunked_and_sliced_arrow() -> None:
     whole = pa.table({"k": ["a", "b", "a", "b", "a"], "v": [1.0, None, 3.0, 4.0, 5.0]})
     pieces = pa.concat_tables([whole.slice(0, 2), whole.slice(2, 0), whole.slice(2, 1), whole.slice(3)])
@@ -368,15 +419,24 @@ def test_presorted_changes_nothing() -> None:
         assert sw.slide(to_arrow(columns), sw.sum("n"), window, order="t", presorted=True).equals(plain)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 7])
-def test_threads_change_nothing(threads: int) -> None:
-    """Fixed chunks with halos: the cut does not depend on the number of threads."""
-    values_ = np.random.default_rng(5).normal(size=3_000)
-    for window in (sw.trailing(7), sw.trailing(2_000)):
-        plain = sw.slide(values_, [sw.sum(), sw.max(), sw.stddev()], window, threads=1)
-        other = sw.slide(values_, [sw.sum(), sw.max(), sw.stddev()], window, threads=threads)
-        for name, column in plain.items():
-            assert_same(other[name].tolist(), column.tolist())
+@pytest.mark.parametrize("length", [7, 100_000, 1_500_000])
+def test_threads_change_nothing(length: int) -> None:
+    """Fixed chunks with halos, longer and shorter than the window: the cut does not depend on the number of threads."""
+    size = 2**21 + 17
+    floats = np.random.default_rng(5).normal(size=size)
+    ints = np.arange(size) * 7 % 1_000_003
+    one, two = (
+        [sw.slide(data, [sw.sum(), sw.max()], sw.trailing(length), threads=threads) for data in (floats, ints)]
+        for threads in (1, 2)
+    )
+    for alone, together in zip(one, two, strict=True):
+        for name, column in alone.items():
+            np.testing.assert_array_equal(together[name], column)
+    total = np.concatenate([[0], np.cumsum(ints)])
+    end = np.arange(1, size + 1)
+    np.testing.assert_array_equal(one[1]["sum"], total[end] - total[np.maximum(end - length, 0)])
+    rolling = pd.Series(floats).rolling(length, min_periods=1).max().to_numpy()
+    np.testing.assert_array_equal(one[0]["max"], rolling)
 
 
 def test_one_aggregate_or_a_list_of_one() -> None:
