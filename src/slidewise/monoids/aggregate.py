@@ -23,6 +23,16 @@ class Family:
     choose: Callable[[Kind | None], Monoid | None]
     columns: tuple[int, ...] = (1,)
 
+    def __reduce__(self) -> tuple[Callable[[str], Family], tuple[str]]:
+        """A built-in travels by its name."""
+        return _builtin, (self.name,)
+
+
+def _builtin(name: str) -> Family:
+    from slidewise.monoids.catalogue import BUILTINS
+
+    return BUILTINS[name]
+
 
 @dataclass(frozen=True)
 class Aggregate:
@@ -58,14 +68,14 @@ class Aggregate:
         """The result column's name."""
         return self.label if self.label is not None else "_".join((self.source.name, *self.columns))
 
-    def monoid(self, kinds: tuple[Kind, ...]) -> Monoid:
-        """The monoid for columns of these kinds, or an error that names the column."""
+    def monoid(self, kinds: tuple[Kind, ...], held: str | None = None) -> Monoid:
+        """The monoid for columns of these kinds, or an error that names the column; `held` says its type in words."""
         if isinstance(self.source, Monoid):
             return self.source
         found = self.source.choose(kinds[0] if kinds else None)
         if found is None:
-            where = f"column {self.columns[0]!r}" if self.columns else "the values"
-            raise ArgumentError(f"{self.source.name}: {where} is of kind {kinds[0]!r}; expected {self.source.takes}")
+            where = f"column {self.columns[0]!r}" if self.columns else "data"
+            raise ArgumentError(f"{self!r}: {where} is of type {held or kinds[0]}; expected {self.source.takes}")
         return found
 
     def __repr__(self) -> str:

@@ -1,0 +1,182 @@
+"""A bucket of keys in a stream: its windows in this worker's memory, its rows in Spark's state.
+
+    batch: rows ──► late ones out ──► a page in state ──► pending ──► answers up to the watermark
+
+State is the truth; memory is a cache of it that is checked against state's token and caught up from the pages it has not
+seen. A worker that dies loses nothing, and a worker that gets a bucket for the first time builds it from its pages.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from slidewise.engine.keyed import BEGINNING, KeyedWindows
+from slidewise.engine.plan import Plan
+from slidewise.errors import LateEventError
+from slidewise.spark.pack import from_packet, to_packet
+from slidewise.spark.pages import Page, PageStore, Record
+
+CACHED = 256
+"""Buckets that a worker keeps in memory; the ones used last stay."""
+
+SMALL_PAGE = 64 * 1024
+MANY_PAGES = 64
+FEW_ROWS = 65_536
+
+_cache: OrderedDict[tuple[str, ...], tuple[str, KeyedWindows]] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """What one call gave: final rows with answers, late rows if they are wanted, and figures for the progress."""
+
+    final: pa.Table | None
+    late: pa.Table | None
+    rows: int
+    late_rows: int
+    keys: int
+    bytes: int
+    watermark: int
+
+
+class Bucket:
+    """One bucket during one call of the stateful operator."""
+
+    def __init__(self, plan: Plan, store: PageStore, name: tuple[str, ...], late: str) -> None:
+        self.plan = plan
+        self.store = store
+        self.name = name
+        self.late = late
+        stored = store.read_record()
+        self.record = Record(watermark=BEGINNING) if stored is None else Record.decode(stored)
+        self.windows = self._windows()
+
+    def process(self, table: pa.Table | None, watermark: int) -> Emitted:
+        """Take this batch's rows, then answer all that is final at this watermark, then commit."""
+        token = self.record.new_token()
+        late = None
+        if table is not None and table.num_rows:
+            table, late = self._split_late(table)
+        rows = 0 if table is None else table.num_rows
+        late_rows = 0 if late is None else late.num_rows
+        if table is not None and rows:
+            self._append(table, token)
+        final = self.windows.advance(watermark)
+        self.record.watermark = self.windows.watermark
+        self.record.late += late_rows
+        self._forget(token)
+        self.store.write_record(self.record.encode())
+        _remember(self.name, token, self.windows)
+        return Emitted(
+            final=final,
+            late=late if self.late == "column" else None,
+            rows=rows + late_rows,
+            late_rows=late_rows,
+            keys=self.windows.keys_alive,
+            bytes=self.record.bytes,
+            watermark=self.windows.watermark,
+        )
+
+    # ---- memory and state ----
+    def _windows(self) -> KeyedWindows:
+        """The windows as of the record: from the cache, caught up, or built from all pages."""
+        cached = _cache.pop(self.name, None)  # taken out, so that a call that fails half way leaves nothing wrong behind
+        if cached is not None:
+            token, windows = cached
+            newer = self.record.since(token)
+            if newer is not None and not self._reorders(windows, newer):
+                return self._caught_up(windows, newer)
+        return self._caught_up(KeyedWindows(self.plan), self.record.pages)
+
+    def _reorders(self, windows: KeyedWindows, pages: list[Page]) -> bool:
+        return any(windows.must_reorder(windows.times(self._read(page))) for page in pages)
+
+    def _caught_up(self, windows: KeyedWindows, pages: list[Page]) -> KeyedWindows:
+        for page in pages:
+            windows.insert(self._read(page), page.id)
+        windows.advance(self.record.watermark)
+        for gone in windows.origins - {page.id for page in self.record.pages}:
+            windows.drop(gone)
+        return windows
+
+    def _read(self, page: Page) -> pa.Table:
+        return from_packet(self.store.read_page(page.id))
+
+    # ---- rows in ----
+    def _split_late(self, table: pa.Table) -> tuple[pa.Table, pa.Table | None]:
+        late = self.windows.is_late(table)
+        if not late.any():
+            return table, None
+        if self.late == "error":
+            first = table.filter(pa.array(late)).column(self.plan.order[0])[0].as_py()
+            raise LateEventError(
+                f"{int(late.sum())} event(s) came after their answers, the first at {self.plan.order[0]}={first}; "
+                'give slide a lateness= to wait longer, or late="drop" or "column"'
+            )
+        return table.filter(pa.array(~late)), table.filter(pa.array(late))
+
+    def _append(self, table: pa.Table, token: str) -> None:
+        page = self._write(table, token)
+        if self.windows.must_reorder(self.windows.times(table)):
+            self.windows = self._caught_up(KeyedWindows(self.plan), self.record.pages)
+        else:
+            self.windows.insert(table, page.id)
+
+    def _write(self, table: pa.Table, token: str) -> Page:
+        stored = to_packet(table)
+        page = Page(self.record.next_id, table.num_rows, len(stored), token)
+        self.record.next_id += 1
+        self.record.pages.append(page)
+        self.store.write_page(page.id, stored)
+        return page
+
+    # ---- rows out ----
+    def _forget(self, token: str) -> None:
+        """Drop dead pages; rewrite the rest as one where they are mostly dead, or many and small."""
+        live = {page.id: self.windows.live_rows(page.id) for page in self.record.pages}
+        counts = {number: int(mask.sum()) for number, mask in live.items()}
+        for page in [page for page in self.record.pages if not counts[page.id]]:
+            self._remove(page)
+        pages, kept = self.record.pages, sum(counts.values())
+        mostly_dead = sum(page.rows for page in pages) > 4 * kept + FEW_ROWS
+        many_small = len(pages) > MANY_PAGES and self.record.bytes < len(pages) * SMALL_PAGE
+        if mostly_dead or many_small:
+            parts = [self._read(page).filter(pa.array(live[page.id])) for page in pages]
+            for page in list(pages):
+                self._remove(page)
+            self._write(pa.concat_tables(parts).combine_chunks(), token)
+            self.windows = self._caught_up(KeyedWindows(self.plan), self.record.pages)
+
+    def _remove(self, page: Page) -> None:
+        self.store.remove_page(page.id)
+        self.record.pages.remove(page)
+        self.windows.drop(page.id)
+
+
+def _remember(name: tuple[str, ...], token: str, windows: KeyedWindows) -> None:
+    _cache[name] = (token, windows)
+    while len(_cache) > CACHED:
+        _cache.popitem(last=False)
+
+
+def forget_all() -> None:
+    """Empty this process's cache; state is not touched."""
+    _cache.clear()
+
+
+def answered_rows(emitted: Emitted, names: list[str], late_column: str | None) -> Any:
+    """The rows to send out: final ones, and late ones flagged if a column is wanted."""
+    parts = []
+    if emitted.final is not None and emitted.final.num_rows:
+        final = emitted.final
+        if late_column is not None:
+            final = final.append_column(late_column, pa.array([False] * final.num_rows))
+        parts.append(final.select(names))
+    if emitted.late is not None and late_column is not None:
+        late = emitted.late.append_column(late_column, pa.array([True] * emitted.late.num_rows))
+        parts.append(late.select([name for name in names if name in late.column_names]))
+    return pa.concat_tables(parts, promote_options="default").select(names) if parts else None

@@ -1,0 +1,48 @@
+"""A query's fingerprint, so written that Spark itself refuses a checkpoint of another query.
+
+Spark does not notice a renamed state variable or field; it starts empty. But it compares the *types* of a state's fields
+with the checkpoint's, on the driver, before the first batch, and prints both sides' field names if they differ. So the
+types here spell a hash of the query, and the names spell the query itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+from pyspark.sql.types import DataType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
+
+from slidewise.engine.plan import Plan
+from slidewise.monoids.monoid import Monoid
+
+STATE = "fingerprint"
+ALPHABET: tuple[DataType, ...] = (IntegerType(), LongType(), DoubleType(), StringType())
+FIELDS = 24
+
+
+def describe(plan: Plan, **settings: Any) -> list[str]:
+    """What the state depends on, one phrase each: keys, order, every result, and settings such as the buckets."""
+    phrases = [f"by {', '.join(plan.by) or 'nothing'}", f"order {', '.join(plan.order)}"]
+    for output in plan.outputs:
+        monoid: Monoid = output.ops.monoid
+        inputs = ", ".join(f"{name}: {plan.types[name]}" for name in output.inputs)
+        phrases.append(f"{output.name} = {monoid.name} v{monoid.version} ({inputs}) over {output.window!r}")
+    phrases += [f"{name} {value}" for name, value in settings.items()]
+    return phrases
+
+
+def digest(phrases: list[str]) -> str:
+    """A hash of the description."""
+    return hashlib.sha256("\n".join(phrases).encode()).hexdigest()
+
+
+def fingerprint_schema(phrases: list[str]) -> StructType:
+    """The schema of a state that only an equal query can open."""
+    number = int(digest(phrases), 16)
+    fields = []
+    for k in range(FIELDS):
+        said = phrases[k] if k < len(phrases) else ""
+        name = re.sub(r"[^\w .:=()-]", "_", f"{k} {said}".strip())[:120]
+        fields.append(StructField(name, ALPHABET[(number >> (2 * k)) & 3], True))
+    return StructType(fields)
