@@ -7,7 +7,7 @@ import functools
 import math
 import operator
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -477,6 +477,13 @@ _EVENT_WINDOWS: dict[str, Window] = {
 }
 
 
+_STEP_WINDOWS: dict[str, Window] = {
+    "every": {"trailing": "20 s", "every": "5 s"},
+    "every_rows": {"trailing": 5, "every": 3},
+    "tumbling": {"tumbling": "1 min"},
+}
+
+
 def _by_row(columns: Columns) -> Columns:
     places = sorted(range(len(columns["row_"])), key=columns["row_"].values.__getitem__)
     return {name: Column(column.type, [column.values[p] for p in places]) for name, column in columns.items()}
@@ -488,6 +495,20 @@ def _check_events(result: Columns, columns: Columns, by: list[str]) -> None:
     assert_same({name: result.pop(name).values for name in columns}, values(columns))
     assert types(result) == types(expected.columns)
     assert_same(values(result), values(expected.columns), scale=expected.scales)
+
+
+def _check_windows(spark: Any, columns: Columns, window: Window, by: list[str]) -> None:
+    result = spark_batch(
+        spark,
+        columns,
+        lambda frame: sw.slide(frame, golden.aggregates(AGGREGATES), golden.window(window), by=by or None, order="t"),
+    )
+    expected = oracle.slide(columns, AGGREGATES, {"": window}, by, ["t"])
+    assert list(result) == list(expected.columns)
+    assert types(result) == types(expected.columns)
+    key = [*by, "window_end"]
+    want, scales = _sorted(expected.columns, key), _sorted_scales(expected, key)
+    assert_same(values(_sorted(result, key)), values(want), scale=scales)
 
 
 @pytest.mark.spark
@@ -502,6 +523,38 @@ def test_spark_batch_per_event(by: list[str], request: pytest.FixtureRequest) ->
         ),
     )
     _check_events(result, columns, by)
+
+
+@pytest.fixture
+def small_batches(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Spark with Arrow batches of seven rows: windows are carried across them, keys begin and end anywhere."""
+    spark = request.getfixturevalue("spark")
+    setting = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = spark.conf.get(setting)
+    spark.conf.set(setting, "7")
+    yield spark
+    spark.conf.set(setting, before)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("by", [["k"], []], ids=["keys", "no_key"])
+def test_spark_batch_cuts_per_event(by: list[str], small_batches: Any) -> None:
+    columns = _random_table(5)
+    result = spark_batch(
+        small_batches,
+        columns,
+        lambda frame: sw.slide(
+            frame, golden.aggregates(AGGREGATES), golden.windows(_EVENT_WINDOWS), by=by or None, order="t"
+        ),
+    )
+    _check_events(result, columns, by)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("by", [["k"], []], ids=["keys", "no_key"])
+@pytest.mark.parametrize("window", _STEP_WINDOWS.values(), ids=_STEP_WINDOWS)
+def test_spark_batch_cuts_per_window(window: Window, by: list[str], small_batches: Any) -> None:
+    _check_windows(small_batches, _random_table(6), window, by)
 
 
 @pytest.mark.spark
@@ -520,23 +573,9 @@ def test_spark_stream_per_event(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    "window", [{"trailing": "20 s", "every": "5 s"}, {"trailing": 5, "every": 3}], ids=["time", "rows"]
-)
+@pytest.mark.parametrize("window", _STEP_WINDOWS.values(), ids=_STEP_WINDOWS)
 def test_spark_batch_per_window(window: Window, request: pytest.FixtureRequest) -> None:
-    columns = _random_table(3)
-    result = spark_batch(
-        request.getfixturevalue("spark"),
-        columns,
-        lambda frame: sw.slide(frame, golden.aggregates(AGGREGATES), golden.window(window), by="k", order="t"),
-    )
-    expected = oracle.slide(columns, AGGREGATES, {"": window}, ["k"], ["t"])
-    assert list(result) == list(expected.columns)
-    assert types(result) == types(expected.columns)
-    key = ["k", "window_end"]
-    assert_same(
-        values(_sorted(result, key)), values(_sorted(expected.columns, key)), scale=_sorted_scales(expected, key)
-    )
+    _check_windows(request.getfixturevalue("spark"), _random_table(3), window, ["k"])
 
 
 @pytest.mark.spark
