@@ -5,7 +5,8 @@ Every message names the argument, the value it had and what is allowed, and is r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+from collections.abc import Iterable, Sized
 
 
 class SlidewiseError(Exception):
@@ -34,7 +35,40 @@ def bad(argument: str, value: object, allowed: str) -> ArgumentError:
     >>> str(bad("threads", 0, "an integer of at least 1, or None for all cores"))
     'threads=0: expected an integer of at least 1, or None for all cores'
     """
-    return ArgumentError(f"{argument}={value!r}: expected {allowed}")
+    return ArgumentError(f"{argument}={shown(value)}: expected {allowed}")
+
+
+def whole(argument: str, value: object, least: int, allowed: str = "", below: int = 2**63) -> int:
+    """An integer argument, NumPy's integers too, or the usual message.
+
+    >>> whole("n", 3, least=1)
+    3
+    """
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or not least <= number < below:
+        raise bad(argument, value, allowed or f"an integer of at least {least}")
+    return number
+
+
+def shown(value: object, limit: int = 200) -> str:
+    """A value for a message, always one line: its repr, or its type where that is long.
+
+    >>> shown(1.5), shown(list(range(1000)))
+    ('1.5', '<list of 1000>')
+    """
+    size = len(value) if isinstance(value, Sized) else 0
+    text = repr(value) if size <= limit or isinstance(value, str) else ""
+    if text and len(text) <= limit and "\n" not in text:
+        return text
+    kind = (
+        type(value).__name__
+        if type(value).__module__ == "builtins"
+        else f"{type(value).__module__}.{type(value).__name__}"
+    )
+    return f"<{kind} of {size}>" if size else f"<{kind}>"
 
 
 def listed(names: Iterable[object], limit: int = 20) -> str:

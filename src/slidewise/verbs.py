@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from slidewise.engine.explain import explain_plan
 from slidewise.engine.plan import Plan, make_plan
-from slidewise.errors import ArgumentError, bad
+from slidewise.errors import ArgumentError, bad, listed, shown, whole
 from slidewise.monoids.aggregate import Aggregate
 from slidewise.windows.window import Window
 
@@ -17,6 +17,21 @@ Aggregates = Aggregate | list[Aggregate] | tuple[Aggregate, ...]
 Windows = Window | Mapping[str, Window]
 
 STREAM_ONLY = ("lateness", "emit", "late", "idle", "initial")
+OPTIONS = ("algorithm", "threads", "presorted", *STREAM_ONLY)
+
+CONTAINERS = {
+    ("builtins", "list"): "list",
+    ("numpy", "ndarray"): "numpy",
+    ("pandas", "Series"): "pandas",
+    ("polars", "Series"): "polars",
+    ("pandas", "DataFrame"): "frame",
+    ("polars", "DataFrame"): "frame",
+    ("polars", "LazyFrame"): "frame",
+    ("pyarrow", "Table"): "frame",
+    ("pyarrow", "RecordBatch"): "frame",
+    ("pyspark", "DataFrame"): "spark",
+}
+"""Package and class -> adapter: known by name, so that none of them is imported to find out."""
 
 
 def slide(
@@ -77,7 +92,7 @@ def slide(
     """
     options = {"lateness": lateness, "emit": emit, "late": late, "idle": idle, "initial": initial}
     kind = kind_of_data(data)
-    _check_options(threads, presorted)
+    threads = _check_options(threads, presorted)
     if kind == "spark":
         from slidewise.spark import slide_spark
 
@@ -101,8 +116,11 @@ def schema(
     mean_x: double
     """
     plan, types = _plan_only(data, aggregates, window, by, order, options)
-    kept = dict(types) if plan.per_event else {name: types[name] for name in plan.by}
-    return pa.schema([*[pa.field(name, types[name]) for name in kept], *plan.schema()])
+    if not types:  # a plain sequence: only answers come back
+        return pa.schema(plan.schema()[0 if plan.per_event else 2 :])
+    return pa.schema(
+        [*[pa.field(name, types[name]) for name in (types if plan.per_event else plan.by)], *plan.schema()]
+    )
 
 
 def explain(
@@ -113,7 +131,7 @@ def explain(
     >>> import slidewise as sw
     >>> print(sw.explain([1.0, 2.0], sw.max(), sw.trailing(2)))
     rows: taken as they come, one group
-    max: trailing(2), compiled (partial: float64), blocked scans: a fixed number of rows over whole columns, by blocked scans
+    max: trailing(2), compiled (partial: float64), blocked scans: a fixed number of rows over whole columns, ...
     """
     plan, _ = _plan_only(data, aggregates, window, by, order, options)
     if kind_of_data(data) == "spark":
@@ -124,24 +142,16 @@ def explain(
 
 
 def kind_of_data(data: Any) -> str:
-    """Which adapter serves: "list", "numpy", "pandas" or "polars" (a Series), "frame" or "spark"."""
-    if isinstance(data, list):
-        return "list"
-    module = type(data).__module__.partition(".")[0]
-    name = type(data).__name__
-    if module == "numpy" and name == "ndarray":
-        return "numpy"
-    if module in ("pandas", "polars") and name == "Series":
-        return str(module)
-    if (module in ("pandas", "polars") and name in ("DataFrame", "LazyFrame")) or isinstance(data, (pa.Table, pa.RecordBatch)):
-        return "frame"
-    if module == "pyspark" and hasattr(data, "isStreaming"):
-        return "spark"
+    """Which adapter serves: "list", "numpy", "pandas" or "polars" (a Series), "frame" or "spark"; subclasses too."""
+    for base in type(data).__mro__:
+        kind = CONTAINERS.get((base.__module__.partition(".")[0], base.__name__))
+        if kind is not None and (kind != "spark" or hasattr(data, "isStreaming")):
+            return kind
     if isinstance(data, tuple):
-        raise bad("data", data if len(data) < 5 else type(data), "a list; make one with list(data)")
+        raise bad("data", data, "a list; make one with list(data)")
     raise ArgumentError(
-        f"data: got {module}.{name}; expected a list, a 1-D NumPy array, a pandas or Polars Series, an Arrow, pandas or "
-        "Polars table, or a Spark DataFrame"
+        f"data: got {type(data).__module__}.{type(data).__name__}; expected a list, a 1-D NumPy array, a pandas or Polars Series, "
+        "an Arrow, pandas or Polars table, or a Spark DataFrame"
     )
 
 
@@ -155,10 +165,8 @@ def _slide_frame(
     plan = make_plan(frame.types, aggregates, window, by=by, order=order, algorithm=algorithm)
     if plan.per_event:
         return frame.with_results(slide_events(plan, frame.column, len(frame), threads, presorted))
-    table, results = slide_steps(plan, frame.column, len(frame), threads, presorted)
-    for result in results:
-        table = table.append_column(result.name, result.to_arrow())
-    return frame.from_table(table)
+    windows, results = slide_steps(plan, frame.column, len(frame), threads, presorted)
+    return frame.from_windows(windows, results, plan.order)
 
 
 def _slide_sequence(
@@ -182,21 +190,36 @@ def _slide_sequence(
     else:
         _, results = slide_steps(plan, sequence.column, sequence.length, threads, presorted)
     if isinstance(aggregates, Aggregate) and isinstance(window, Window):
-        return sequence.back(results[0])
-    return {result.name: sequence.back(result) for result in results}
+        return sequence.back(results[0], plan.per_event)
+    return {result.name: sequence.back(result, plan.per_event) for result in results}
 
 
 def _sequence_plan(sequence: Any, aggregates: Any, window: Any, by: Any, order: Any, algorithm: str) -> Plan:
     keys, orders = sequence.attach("by", by), sequence.attach("order", order)
-    return make_plan(sequence.types, aggregates, window, by=keys, order=orders, algorithm=algorithm, plain=True)
+    return make_plan(
+        sequence.types,
+        aggregates,
+        window,
+        by=keys,
+        order=orders,
+        algorithm=algorithm,
+        plain=True,
+        objects=sequence.objects,
+    )
 
 
 def _plan_only(
     data: Any, aggregates: Any, window: Any, by: Any, order: Any, options: dict[str, Any]
 ) -> tuple[Plan, Mapping[str, pa.DataType | None]]:
+    for name in options:
+        if name not in OPTIONS:
+            raise ArgumentError(f"{name}={shown(options[name])}: no such argument; there are {listed(OPTIONS)}")
     algorithm = options.get("algorithm", "auto")
     kind = kind_of_data(data)
-    if kind == "spark":
+    _check_options(options.get("threads"), options.get("presorted", False))
+    if kind != "spark":
+        _refuse_stream_options({name: options.get(name) for name in STREAM_ONLY})
+    else:
         from slidewise.spark import spark_types
 
         types: Mapping[str, pa.DataType | None] = spark_types(data)
@@ -208,19 +231,16 @@ def _plan_only(
         return make_plan(types, aggregates, window, by=by, order=order, algorithm=algorithm), types
     from slidewise.tables.sequences import Sequence
 
-    sequence = Sequence(data, kind)
-    plan = _sequence_plan(sequence, aggregates, window, by, order, algorithm)
-    return plan, {}
+    return _sequence_plan(Sequence(data, kind), aggregates, window, by, order, algorithm), {}
 
 
-def _check_options(threads: object, presorted: object) -> None:
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise bad("threads", threads, "an integer of at least 1, or None for all cores")
+def _check_options(threads: object, presorted: object) -> int | None:
     if not isinstance(presorted, bool):
         raise bad("presorted", presorted, "True or False")
+    return None if threads is None else whole("threads", threads, 1, "an integer of at least 1, or None for all cores")
 
 
 def _refuse_stream_options(options: dict[str, Any]) -> None:
     for name, value in options.items():
         if value is not None:
-            raise ArgumentError(f"{name}={value!r}: is for streaming DataFrames only; expected None for this data")
+            raise ArgumentError(f"{name}={shown(value)}: is for streaming DataFrames only; expected None for this data")

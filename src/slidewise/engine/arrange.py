@@ -21,6 +21,8 @@ from slidewise.engine.columns import to_column
 from slidewise.errors import ArgumentError
 from slidewise.kernels.jit import kernel
 
+LOWEST, HIGHEST = -(2**63), 2**63 - 1
+
 
 @dataclass(frozen=True)
 class Arranged:
@@ -37,12 +39,18 @@ def arrange(
     order: Sequence[tuple[str, pa.ChunkedArray]],
     unit: str | None,
     presorted: bool,
+    reach: int = 0,
 ) -> Arranged:
-    """Where each row goes, the runs of keys, and the times in that order (None if no window goes by time)."""
+    """Where each row goes, the runs of keys, and the times in that order (None if no window goes by time).
+
+    `reach` is how far from a time the bounds of a window can lie.
+    """
     for name, column in order:
         if column.null_count:
             raise ArgumentError(f"order={name!r}: holds {column.null_count} null(s); expected a value in every row")
     times = times_of(order[0][1], unit) if unit is not None else None
+    if times is not None and length and not (LOWEST + reach <= times.min() and times.max() <= HIGHEST - reach):
+        raise ArgumentError(f"order={order[0][0]!r}: holds times too near the ends of int64 for the bounds of windows")
     codes, groups = key_codes(keys, length)
     rows = None if presorted else _by_order(order, times)
     if codes is not None:
@@ -70,14 +78,13 @@ def times_of(column: pa.ChunkedArray | pa.Array, unit: str) -> Any:
 
 
 def key_codes(keys: Sequence[pa.ChunkedArray | pa.Array], length: int) -> tuple[Any, int]:
-    """A number per row, equal where all keys are equal (null is a key like any other), and how many numbers there are."""
+    """A number per row, equal where all keys are equal (null is a key as well), and how many numbers there are."""
     codes: Any = None
     groups = 1
     for column in keys:
         column = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
         column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        if pa.types.is_nested(column.type):
-            raise ArgumentError(f"by: a column of type {column.type} cannot be a key; expected a plain type")
+        column = column.cast(pa.string()) if pa.types.is_null(column.type) else column
         encoded = column.dictionary_encode("encode").combine_chunks()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.chunk(0)
@@ -98,7 +105,7 @@ def _by_order(order: Sequence[tuple[str, pa.ChunkedArray]], times: Any) -> Any:
     if len(order) == 1:
         values = times
         if values is None:
-            column = to_column(order[0][1])
+            column = to_column(order[0][1], order[0][0])
             values = None if isinstance(column.values, list) else column.values
         if values is not None:
             return None if _rising(values) else np.argsort(values, kind="stable")
@@ -130,7 +137,7 @@ def _check_presorted(times: Any, starts: Any, codes: Any, order: Sequence[tuple[
         raise ArgumentError("presorted=True: rows of a key are not all together; leave it out to have them arranged")
     values = times
     if values is None and len(order) == 1:
-        column = to_column(order[0][1])
+        column = to_column(order[0][1], order[0][0])
         values = None if isinstance(column.values, list) else column.values
     if values is not None and len(values):
         falls = values[1:] < values[:-1]

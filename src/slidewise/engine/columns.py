@@ -1,7 +1,7 @@
 """Arrow columns at the door of the kernels: machine numbers with validity, or Python objects.
 
-The kernel ABI is int64 and float64 columns plus validity. Integers, booleans, dates, times and timestamps enter as int64,
-floats as float64, everything else as Python objects; answers leave with the Arrow type the plan gave them.
+The kernel ABI is int64 and float64 columns plus validity. Integers, booleans, dates, times and timestamps enter as
+int64, floats as float64, everything else as Python objects; answers leave with the Arrow type the plan gave them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def frozen(array: Any) -> Any:
 
 
 def kind_of(arrow: pa.DataType | None) -> Kind:
-    """How a monoid sees a column of this type; None is a column of Python objects of no Arrow type."""
+    """How a monoid sees a column of this type; None is a column of Python objects of no Arrow type.
+
+    A column of type null has no value that could tell its kind: it is taken as floats, all of them null.
+    """
     if arrow is None:
         return "object"
     if pa.types.is_dictionary(arrow):
@@ -58,13 +61,13 @@ def kind_of(arrow: pa.DataType | None) -> Kind:
         return "bool"
     if pa.types.is_integer(arrow):
         return "int"
-    if pa.types.is_floating(arrow):
+    if pa.types.is_floating(arrow) or pa.types.is_null(arrow):
         return "float"
     if pa.types.is_decimal(arrow):
         return "decimal"
     if pa.types.is_temporal(arrow) and not pa.types.is_interval(arrow):
         return "temporal"
-    return "object"
+    return "nested" if pa.types.is_nested(arrow) else "object"
 
 
 def dtype_of(kind: Kind) -> str | None:
@@ -79,8 +82,11 @@ def as_objects(column: Column, arrow: pa.DataType | None) -> Column:
     return Column(to_arrow((column.values,), None, arrow).to_pylist(), column.valid)
 
 
-def to_column(array: pa.Array | pa.ChunkedArray) -> Column:
-    """An Arrow column as the kernels take it; no copy for int64 and float64 in one chunk without nulls."""
+def to_column(array: pa.Array | pa.ChunkedArray, name: str = "") -> Column:
+    """An Arrow column as the kernels take it; no copy for int64 and float64 in one chunk without nulls.
+
+    `name` is for messages.
+    """
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if pa.types.is_dictionary(array.type):
@@ -92,10 +98,10 @@ def to_column(array: pa.Array | pa.ChunkedArray) -> Column:
     dtype = dtype_of(kind)
     if dtype is None:
         return Column(array.to_pylist(), valid)
-    return Column(frozen(_numbers(array, dtype)), valid)
+    return Column(frozen(_numbers(array, dtype, name)), valid)
 
 
-def _numbers(array: pa.Array, dtype: str) -> Any:
+def _numbers(array: pa.Array, dtype: str, name: str) -> Any:
     target = pa.float64() if dtype == "float64" else pa.int64()
     if pa.types.is_temporal(array.type):
         array = array.view(pa.int32() if array.type.bit_width == 32 else pa.int64())
@@ -103,7 +109,9 @@ def _numbers(array: pa.Array, dtype: str) -> Any:
         try:
             array = array.cast(target)
         except pa.ArrowInvalid as error:
-            raise ArgumentError(f"a {array.type} column holds values beyond int64: {error}") from error
+            raise ArgumentError(
+                f"column {name!r} of type {array.type}: expected values within int64 ({error})"
+            ) from error
     if array.null_count:
         array = pc.fill_null(array, 0)
     return array.to_numpy(zero_copy_only=False)

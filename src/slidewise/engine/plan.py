@@ -15,11 +15,12 @@ from typing import Any
 import pyarrow as pa
 
 from slidewise.engine.columns import dtype_of, kind_of
-from slidewise.errors import ArgumentError, bad, listed
+from slidewise.errors import ArgumentError, bad, listed, shown
 from slidewise.kernels.ops import CannotCompile, Ops, compiled_ops, object_ops
 from slidewise.monoids.aggregate import Aggregate, Family
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.choose import Choice, choose
+from slidewise.windows.duration import NANOS
 from slidewise.windows.window import Window
 
 VALUE = "value"
@@ -73,6 +74,12 @@ class Plan:
         """Nanoseconds in units of `order`."""
         return nanos if self.unit == "ns" else nanos // 1000
 
+    @property
+    def reach(self) -> int:
+        """How far from an event's time the bounds of a window can lie, in units of `order`."""
+        timed = [window for window in self.windows if window.by_time]
+        return max((self.extent(window) + self.in_units(window.step or 0) for window in timed), default=0)
+
     def schema(self) -> list[pa.Field]:
         """The new columns; raises if a type cannot be known without running."""
         fields = []
@@ -105,16 +112,19 @@ def make_plan(
     algorithm: str = "auto",
     plain: bool = False,
     whole: bool = True,
+    objects: str = "object",
 ) -> Plan:
     """Check a call and resolve it; `types` are the columns there are.
 
     `plain`: the data is a sequence of values, so aggregates name no column. `whole`: whole columns will be swept, so
-    the blocked kernel may serve.
+    the blocked kernel may serve. `objects` says, in words, what a column of no Arrow type holds.
     """
     wanted = _aggregates(aggregates)
     windows = _windows(window)
     keys = _names("by", by, types)
     orders = _names("order", order, types)
+    _refuse_nested("by", keys, types)
+    _refuse_nested("order", orders, types)
     unit = _unit(windows, orders, types)
     if not isinstance(algorithm, str):
         raise bad("algorithm", algorithm, "'auto' or the name of an algorithm")
@@ -123,14 +133,14 @@ def make_plan(
         for aggregate in wanted:
             alone = not label or (aggregate.label is not None and len(windows) == 1)
             name = aggregate.name if alone else f"{aggregate.name}_{label}"
-            outputs.append(_output(name, aggregate, one, types, algorithm, plain, whole))
+            outputs.append(_output(name, aggregate, one, types, algorithm, plain, whole, objects))
     plan = Plan(tuple(outputs), tuple(one for _, one in windows), keys, orders, unit, dict(types))
     _refuse_collisions(plan, {} if plain else types)
     return plan
 
 
 def _aggregates(given: object) -> list[Aggregate]:
-    found = list(given) if isinstance(given, (list, tuple)) else [given]
+    found: list[Any] = list(given) if isinstance(given, (list, tuple)) else [given]
     if not found:
         raise bad("aggregates", given, "at least one aggregate, e.g. sw.max('x')")
     for one in found:
@@ -142,7 +152,7 @@ def _aggregates(given: object) -> list[Aggregate]:
 
 
 def _windows(given: object) -> list[tuple[str, Window]]:
-    named = list(given.items()) if isinstance(given, Mapping) else [("", given)]
+    named: list[tuple[Any, Any]] = list(given.items()) if isinstance(given, Mapping) else [("", given)]
     if not named:
         raise bad("window", given, "at least one window, e.g. {'5m': sw.trailing('5 min')}")
     for label, one in named:
@@ -153,7 +163,7 @@ def _windows(given: object) -> list[tuple[str, Window]]:
     stepped = [one for _, one in named if not one.per_event]
     if stepped and len(named) > 1:
         raise ArgumentError(
-            f"window={given!r}: expected one window where there is .every or tumbling (each has rows of its own), "
+            f"window={shown(given)}: expected one window where there is .every or tumbling (each has rows of its own), "
             "or several per-event windows"
         )
     return [(label, _own(one)) for label, one in named]
@@ -180,7 +190,18 @@ def _names(argument: str, given: object, types: Mapping[str, pa.DataType | None]
     return names
 
 
-def _unit(windows: list[tuple[str, Window]], order: tuple[str, ...], types: Mapping[str, pa.DataType | None]) -> str | None:
+def _refuse_nested(argument: str, names: Sequence[str], types: Mapping[str, pa.DataType | None]) -> None:
+    for name in names:
+        arrow = types[name]
+        if arrow is not None and (pa.types.is_nested(arrow) or pa.types.is_interval(arrow)):
+            raise ArgumentError(
+                f"{argument}={name!r}: is of type {arrow}; expected plain values such as integers, strings or times"
+            )
+
+
+def _unit(
+    windows: list[tuple[str, Window]], order: tuple[str, ...], types: Mapping[str, pa.DataType | None]
+) -> str | None:
     timed = [window for _, window in windows if window.by_time]
     if not timed:
         return None
@@ -191,12 +212,16 @@ def _unit(windows: list[tuple[str, Window]], order: tuple[str, ...], types: Mapp
         raise ArgumentError(
             f"order={order[0]!r}: is of type {arrow}; {timed[0]!r} goes by time and needs a timestamp or date column"
         )
-    unit = "ns" if pa.types.is_timestamp(arrow) and arrow.unit == "ns" else "us"
+    finest = arrow.unit if pa.types.is_timestamp(arrow) else "us"
     for window in timed:
-        for nanos in (window.nanos, window.step):
-            if unit == "us" and nanos is not None and nanos % 1000:
-                raise ArgumentError(f"{window!r}: finer than the microseconds of order={order[0]!r}")
-    return unit
+        # The bounds of windows with a step are columns of the type of `order`; others are only compared with its times.
+        unit = "us" if window.per_event and finest != "ns" else finest
+        if any(nanos is not None and nanos % NANOS[unit] for nanos in (window.nanos, window.step)):
+            raise ArgumentError(
+                f"order={order[0]!r}: is of type {arrow}, too coarse for the bounds of {window!r}; "
+                "expected a finer unit"
+            )
+    return "ns" if finest == "ns" else "us"
 
 
 def _output(
@@ -207,14 +232,16 @@ def _output(
     algorithm: str,
     plain: bool,
     whole: bool,
+    objects: str,
 ) -> Output:
     inputs = _inputs(aggregate, types, plain)
-    kinds = tuple(kind_of(types[column]) for column in inputs)
-    monoid = aggregate.monoid(kinds)
-    ops = make_ops(monoid, tuple(types[column] for column in inputs))
+    arrows = [types[column] for column in inputs]
+    held = next((objects if arrow is None else str(arrow) for arrow in arrows), None)
+    monoid = aggregate.monoid(tuple(kind_of(arrow) for arrow in arrows), held)
+    ops = make_ops(monoid, arrows)
     fixed = window.rows is not None and window.per_event and whole
     choice = choose(monoid, algorithm=algorithm, fixed_rows=fixed, compiled=ops.compiled)
-    return Output(name, window, inputs, ops, choice, _result_type(monoid, ops, [types[column] for column in inputs]))
+    return Output(name, window, inputs, ops, choice, _result_type(monoid, ops, arrows))
 
 
 def make_ops(monoid: Monoid, inputs: Sequence[pa.DataType | None]) -> Ops:
@@ -240,7 +267,7 @@ def _inputs(aggregate: Aggregate, types: Mapping[str, pa.DataType | None], plain
                 if isinstance(source, Family)
                 else f"{aggregate!r}: a plain sequence has no columns; use sw.aggregate(monoid)"
             )
-        inputs = () if isinstance(source, Family) and 0 in source.columns else (VALUE,)
+        inputs: tuple[str, ...] = () if isinstance(source, Family) and 0 in source.columns else (VALUE,)
     else:
         inputs = aggregate.columns
         if not inputs and not (isinstance(source, Family) and 0 in source.columns):
@@ -250,15 +277,20 @@ def _inputs(aggregate: Aggregate, types: Mapping[str, pa.DataType | None], plain
             raise ArgumentError(f"{aggregate!r}: no column {column!r}; there are {listed(types)}")
         if types[column] is not None and pa.types.is_interval(types[column]):
             raise ArgumentError(f"{aggregate!r}: column {column!r} is an interval, which cannot be aggregated")
-    if isinstance(source, Monoid):
-        _check_arity(aggregate, source, len(inputs))
+    check_arity(aggregate, len(inputs))
     return inputs
 
 
-def _check_arity(aggregate: Aggregate, monoid: Monoid, columns: int) -> None:
+def check_arity(aggregate: Aggregate, columns: int) -> None:
+    """Raise `ArgumentError` unless a user's monoid takes as many values as there are columns."""
+    monoid = aggregate.source
+    if not isinstance(monoid, Monoid):
+        return
     if monoid.lift is None:
         if columns != 1:
-            raise ArgumentError(f"{aggregate!r}: {columns} columns without a lift; expected 1, or a lift of {columns} values")
+            raise ArgumentError(
+                f"{aggregate!r}: {columns} columns without a lift; expected 1, or a lift of {columns} values"
+            )
         return
     try:
         inspect.signature(monoid.lift).bind(*range(columns))
@@ -272,7 +304,9 @@ def _result_type(monoid: Monoid, ops: Ops, inputs: list[pa.DataType | None]) -> 
     named = monoid.result
     if named == "same":
         first = inputs[0]
-        return first.value_type if first is not None and pa.types.is_dictionary(first) else first
+        if first is None:
+            return None
+        return first.value_type if pa.types.is_dictionary(first) else pa.float64() if pa.types.is_null(first) else first
     if named == "sum_of_decimals" and inputs[0] is not None:
         return pa.decimal128(min(38, inputs[0].precision + 10), inputs[0].scale)
     if named is not None:
@@ -291,5 +325,7 @@ def _refuse_collisions(plan: Plan, types: Mapping[str, Any]) -> None:
     taken = list(types) if plan.per_event else [*plan.by, START, END]
     for output in plan.outputs:
         if output.name in taken:
-            raise ArgumentError(f"result column {output.name!r} is there already; give the aggregate another .alias(...)")
+            raise ArgumentError(
+                f"result column {output.name!r} is there already; give the aggregate another .alias(...)"
+            )
         taken.append(output.name)

@@ -1,10 +1,10 @@
 """The built-in aggregates: each a family of monoids, one per kind of column.
 
-To add one: write its monoid, a `Family` that picks it by kind, a function with docstring and doctest, and register it in
-`BUILTINS`. Tests enumerate `BUILTINS`, so its laws, containers and Spark are tested from then on.
+To add one: write its monoid, a `Family` that picks it by kind, a function with docstring and doctest, and register it
+in `BUILTINS`. Tests enumerate `BUILTINS`, so its laws, containers and Spark are tested from then on.
 
-Partials are flat tuples of numbers wherever possible, so that they compile. NaN is a value larger than any number, as in
-Spark; null never reaches a monoid.
+Partials are flat tuples of numbers wherever possible, so that they compile. NaN is a value larger than any number, as
+in Spark; null never reaches a monoid.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ LOW_BITS = 2**32 - 1
 
 
 # ---- count: how many ------------------------------------------------------------------------------------------------
+
 
 def _one_row() -> int:
     return 1
@@ -148,7 +149,9 @@ Moments = tuple[float, float, float]
 
 
 def _lift_moments(x: float) -> Moments:
-    return (1.0, float(x), 0.0)
+    value = float(x)
+    zero = value - value  # NaN for an infinity: its deviations have no value, in whatever order it is merged
+    return (1.0, value + zero, zero)
 
 
 def _merge_moments(a: Moments, b: Moments) -> Moments:
@@ -239,7 +242,7 @@ def _choose_mean(kind: Kind | None) -> Monoid | None:
 
 def _choose_ordered(ints: Monoid, floats: Monoid, objects: Monoid) -> Callable[[Kind | None], Monoid | None]:
     def choose(kind: Kind | None) -> Monoid | None:
-        if kind is None:
+        if kind is None or kind == "nested":
             return None
         return floats if kind == "float" else ints if kind in COMPILED else objects
 
@@ -251,14 +254,15 @@ def _choose_numbers(monoid: Monoid) -> Callable[[Kind | None], Monoid | None]:
 
 
 NUMERIC = "numbers (integers, floats, booleans)"
+ORDERED = "values with an order (numbers, decimals, times, strings, bytes)"
 BUILTINS: dict[str, Family] = {
     "count": Family("count", "any column, or none", lambda k: COUNT_VALUES if k else COUNT_ROWS, columns=(0, 1)),
     "sum": Family("sum", NUMERIC + " or decimals", _choose_sum),
     "mean": Family("mean", NUMERIC, _choose_mean),
     "var": Family("var", NUMERIC, _choose_numbers(VAR)),
     "stddev": Family("stddev", NUMERIC, _choose_numbers(STDDEV)),
-    "min": Family("min", "a column that can be ordered", _choose_ordered(MIN_INT, MIN_FLOAT, MIN_OBJECT)),
-    "max": Family("max", "a column that can be ordered", _choose_ordered(MAX_INT, MAX_FLOAT, MAX_OBJECT)),
+    "min": Family("min", ORDERED, _choose_ordered(MIN_INT, MIN_FLOAT, MIN_OBJECT)),
+    "max": Family("max", ORDERED, _choose_ordered(MAX_INT, MAX_FLOAT, MAX_OBJECT)),
 }
 """Name -> family, for everything that enumerates the built-ins."""
 
@@ -298,7 +302,7 @@ def mean(column: str | None = None) -> Aggregate:
 
 
 def var(column: str | None = None) -> Aggregate:
-    """The sample variance by Chan's formulas, float64; null below two values.
+    """The sample variance by Chan's formulas, float64; null below two values, NaN with an infinity among them.
 
     >>> import slidewise as sw
     >>> sw.slide([1.0, 3.0, 5.0], sw.var(), sw.trailing(2))

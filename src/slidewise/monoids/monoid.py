@@ -14,7 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from slidewise.errors import bad
+from slidewise.errors import bad, whole
+
+UNNAMED = "<as combine is called>"
+"""Stands for a name that was not given."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,7 +39,7 @@ class Monoid:
     commutative, selective
         Promises: order does not matter; ``combine`` returns one of its arguments.
     name
-        Names the result column, and the monoid in stored state.
+        Names the result column, and the monoid in stored state; by default as `combine` is called, else ``"custom"``.
     result
         The answer's type as an Arrow type name (``"float64"``, ``"string"``), where it cannot be inferred;
         ``"same"`` is the type of the first column.
@@ -47,6 +50,11 @@ class Monoid:
         Raise it when the meaning of stored partials changes.
     answers_empty
         True if ``lower(identity)`` is the answer of a window without values, as 0 is for a count; else it is null.
+
+    Notes
+    -----
+    In machine code an integer field of a partial is an int64 and wraps around beyond it, as in NumPy. Where that can
+    happen, make the field a float (``0.0`` in the identity) or keep two of them, as the built-in `sum` does.
 
     Examples
     --------
@@ -69,7 +77,7 @@ class Monoid:
     inverse: Callable[[Any, Any], Any] | None = None
     commutative: bool = False
     selective: bool = False
-    name: str = ""
+    name: str = UNNAMED
     result: str | None = None
     codec: tuple[Callable[[Any], bytes], Callable[[bytes], Any]] | None = None
     version: int = 1
@@ -82,14 +90,17 @@ class Monoid:
             function = getattr(self, field)
             if function is not None and not callable(function):
                 raise bad(field, function, "a function or None")
-        if not isinstance(self.name, str):
-            raise bad("name", self.name, "a string")
-        if not self.name:
+        if not isinstance(self.name, str) or not self.name:
+            raise bad("name", self.name, "a non-empty string")
+        if self.name == UNNAMED:
             written = getattr(self.combine, "__name__", "")
             object.__setattr__(self, "name", written if written.isidentifier() else "custom")
-        if not isinstance(self.version, int) or self.version < 1:
-            raise bad("version", self.version, "an integer of at least 1")
-        if self.codec is not None and not (len(self.codec) == 2 and all(callable(part) for part in self.codec)):
+        if self.result is not None and not isinstance(self.result, str):
+            raise bad("result", self.result, "the name of an Arrow type such as 'float64', 'same', or None")
+        object.__setattr__(self, "version", whole("version", self.version, least=1))
+        if self.codec is not None and not (
+            isinstance(self.codec, tuple) and len(self.codec) == 2 and all(callable(part) for part in self.codec)
+        ):
             raise bad("codec", self.codec, "a pair of functions (encode, decode), or None")
 
     def lifted(self, *values: Any) -> Any:

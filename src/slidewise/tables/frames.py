@@ -6,13 +6,15 @@ thing in all of them.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
 import pyarrow as pa
 
+from slidewise.engine.plan import END, START
 from slidewise.errors import ArgumentError
-from slidewise.tables.pandas_nulls import to_series
 from slidewise.tables.run import Result
 
 
@@ -22,20 +24,17 @@ class Frame:
     def __init__(self, data: Any) -> None:
         self.native = data
         self.lazy = False
-        if isinstance(data, (pa.RecordBatch,)):
+        if isinstance(data, pa.RecordBatch):
             data = pa.Table.from_batches([data])
+        _refuse_repeated(data)
         frame = nw.from_native(data)
         if isinstance(frame, nw.LazyFrame):
             self.lazy = True
             frame = frame.collect()
         self.frame: nw.DataFrame[Any] = frame
         self.kind = str(frame.implementation)
-        names = [name for name in frame.columns if isinstance(name, str)]
-        if len(set(names)) != len(names):
-            repeated = next(name for name in names if names.count(name) > 1)
-            raise ArgumentError(f"data: has more than one column named {repeated!r}; names must be unique")
         self._arrow: dict[str, pa.ChunkedArray] = {}
-        self.types = self._types(names)
+        self.types = self._types([name for name in frame.columns if isinstance(name, str)])
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -49,16 +48,17 @@ class Frame:
     def with_results(self, results: list[Result]) -> Any:
         """The same table with the results as new columns."""
         if self._is_pandas():
-            new = {result.name: to_series(result.to_arrow(), self.frame.to_native().index) for result in results}
-            return self.frame.to_native().assign(**new)
+            native = self.frame.to_native()
+            return native.assign(**{result.name: self._series(result).set_axis(native.index) for result in results})
         return self._native_with({result.name: result.to_arrow() for result in results})
 
-    def from_table(self, table: pa.Table) -> Any:
-        """A new table of the same kind."""
+    def from_windows(self, windows: pa.Table, results: list[Result], order: Sequence[str]) -> Any:
+        """A new table of the same kind: keys and windows, then the results; `order` named the times, if any."""
         if self._is_pandas():
-            import pandas as pd
-
-            return pd.DataFrame({name: to_series(table.column(name), None) for name in table.column_names})
+            return self._pandas_windows(windows, results, order)
+        table = windows
+        for result in results:
+            table = table.append_column(result.name, result.to_arrow())
         if self.frame.implementation.is_polars():
             import polars as pl
 
@@ -66,11 +66,35 @@ class Frame:
             return made.lazy() if self.lazy and isinstance(made, pl.DataFrame) else made
         return table
 
+    def _series(self, result: Result) -> Any:
+        from slidewise.tables.pandas_nulls import to_series
+
+        return to_series(result.to_arrow(), self._dtype(result.inputs))
+
+    def _pandas_windows(self, windows: pa.Table, results: list[Result], order: Sequence[str]) -> Any:
+        import pandas as pd
+
+        from slidewise.tables.pandas_nulls import to_series
+
+        columns = {}
+        for name in windows.column_names:
+            if name in (START, END):
+                columns[name] = to_series(windows.column(name), self._dtype(order))
+            else:
+                columns[name] = to_series(windows.column(name), self._dtype([name])).astype(self._dtype([name]))
+        return pd.DataFrame({**columns, **{result.name: self._series(result) for result in results}})
+
+    def _dtype(self, names: Sequence[str]) -> Any:
+        """The pandas dtype of the first of these columns; None if there is none."""
+        return self.frame.to_native()[names[0]].dtype if names else None
+
     def _native_with(self, new: dict[str, pa.Array]) -> Any:
         if self.frame.implementation.is_polars():
             import polars as pl
 
-            made = self.frame.to_native().with_columns([pl.Series(name, pl.from_arrow(one)) for name, one in new.items()])
+            made = self.frame.to_native().with_columns(
+                [pl.Series(name, pl.from_arrow(one)) for name, one in new.items()]
+            )
             return made.lazy() if self.lazy else made
         table: pa.Table = self.frame.to_native()
         for name, one in new.items():
@@ -78,7 +102,7 @@ class Frame:
         return table
 
     def _is_pandas(self) -> bool:
-        return self.frame.implementation.is_pandas()
+        return bool(self.frame.implementation.is_pandas())
 
     def _read(self, name: str) -> pa.ChunkedArray:
         if self._is_pandas():
@@ -99,11 +123,22 @@ class Frame:
         return {name: empty.schema.field(name).type for name in names}
 
 
+def _refuse_repeated(data: Any) -> None:
+    """Polars has none, narwhals would say it in its own words."""
+    if isinstance(data, pa.Table):
+        names = data.column_names
+    else:
+        names = list(data.columns) if type(data).__module__.startswith("pandas") else []
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise ArgumentError(f"data: has more than one column named {repeated[0]!r}; expected each name once")
+
+
 class _LazyTypes(dict[str, pa.DataType | None]):
     """Types found when asked for: a pandas object column says its type only once it is read."""
 
     def __init__(self, frame: Frame, names: list[str]) -> None:
-        super().__init__({name: None for name in names})
+        super().__init__(dict.fromkeys(names))
         self._frame = frame
         self._known: set[str] = set()
 

@@ -1,42 +1,61 @@
 """Null and NaN between pandas and Arrow.
 
-A NumPy float column of pandas has no null, so there NaN is null, as pandas users expect. Columns with a null of their own
-(`Float64`, Arrow-backed) keep NaN apart. Going back, a null is NaN in float64, `<NA>` in `Int64`, None in objects.
+A NumPy float column of pandas has no null, so there NaN is null, as pandas users expect. Columns with a null of their
+own (`Float64`, Arrow-backed) keep NaN apart. A result is of the same sort as the column it was computed of:
+
+    computed of         null is                                NaN is
+    NumPy, string       NaN; `<NA>` in `Int64` and `boolean`   null
+    Int64, Float64 ..   `<NA>`                                 NaN
+    Arrow-backed        `<NA>`                                 NaN
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from slidewise.errors import ArgumentError
+
+_NULLABLE: dict[pa.DataType, Any] = {
+    pa.int8(): pd.Int8Dtype(),
+    pa.int16(): pd.Int16Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.uint8(): pd.UInt8Dtype(),
+    pa.uint16(): pd.UInt16Dtype(),
+    pa.uint32(): pd.UInt32Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+}
+_MASKED = {**_NULLABLE, pa.float32(): pd.Float32Dtype(), pa.float64(): pd.Float64Dtype()}
 
 
 def from_series(series: pd.Series[Any]) -> pa.ChunkedArray:
     """A pandas column as Arrow."""
     try:
         array = pa.array(series, from_pandas=not isinstance(series.dtype, pd.api.extensions.ExtensionDtype) or None)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise ArgumentError(f"column {series.name!r}: its values have no common type ({error})") from error
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        raise ArgumentError(f"column {series.name!r}: its values have no common type ({_line(error)})") from error
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
-def to_series(array: pa.Array | pa.ChunkedArray, index: pd.Index[Any] | None) -> pd.Series[Any]:
-    """An Arrow column as pandas has it."""
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-        array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
-    if pa.types.is_integer(array.type) and array.null_count:
-        values: Any = array.fill_null(0).to_numpy(zero_copy_only=False)
-        mask = np.asarray(array.is_null().to_numpy(zero_copy_only=False))
-        return pd.Series(pd.arrays.IntegerArray(values.copy(), mask.copy()), index=index)
-    if pa.types.is_boolean(array.type) and array.null_count:
-        values = array.fill_null(False).to_numpy(zero_copy_only=False)
-        mask = np.asarray(array.is_null().to_numpy(zero_copy_only=False))
-        return pd.Series(pd.arrays.BooleanArray(values.copy(), mask.copy()), index=index)
-    made: pd.Series[Any] = array.to_pandas()
-    made.index = index if index is not None else made.index
+def to_series(array: pa.Array | pa.ChunkedArray, like: Any = None) -> pd.Series[Any]:
+    """An Arrow column as pandas has it; `like` is the dtype of the column it was computed of, if there is one."""
+    made: pd.Series[Any] = array.to_pandas(types_mapper=_mapper(like, has_null=array.null_count > 0))
     return made
+
+
+def _mapper(like: Any, *, has_null: bool) -> Callable[[pa.DataType], Any]:
+    if isinstance(like, pd.ArrowDtype):
+        return pd.ArrowDtype
+    if isinstance(like, tuple(type(dtype) for dtype in _MASKED.values())):
+        return _MASKED.get
+    strings = {pa.string(): like, pa.large_string(): like} if isinstance(like, pd.StringDtype) else {}
+    return {**strings, **(_NULLABLE if has_null else {})}.get
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())

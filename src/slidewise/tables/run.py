@@ -1,6 +1,6 @@
 """Columns in, answers out: what every in-process container shares.
 
-    adapter.column(name) ──► arranged by key and order ──► engine ──► answers in the rows' own order
+adapter.column(name) ──► arranged by key and order ──► engine ──► answers in the rows' own order
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from slidewise.engine.arrange import Arranged, arrange
 from slidewise.engine.batch import Answers, Rows, run_events, run_steps
@@ -30,6 +31,7 @@ class Result:
     ok: Any
     arrow: pa.DataType | None
     packed: bool
+    inputs: tuple[str, ...] = ()
 
     def to_arrow(self) -> pa.Array:
         """As an Arrow array of the planned type."""
@@ -46,7 +48,7 @@ class Result:
         elif self.arrow is None or self.arrow in (pa.int64(), pa.float64()):
             values = self.outs[0].tolist()
         else:
-            return to_arrow(self.outs, self.ok, self.arrow).to_pylist()
+            return list(to_arrow(self.outs, self.ok, self.arrow).to_pylist())
         if self.ok.all():
             return values
         return [value if good else None for value, good in zip(values, self.ok.tolist(), strict=True)]
@@ -58,17 +60,49 @@ def slide_events(plan: Plan, source: Source, length: int, threads: int | None, p
     return [_result(answers, arranged.rows) for answers in run_events(plan, columns, arranged, threads)]
 
 
-def slide_steps(plan: Plan, source: Source, length: int, threads: int | None, presorted: bool) -> tuple[pa.Table, list[Result]]:
-    """The keys and windows as a table, and a result per output; rows by key, then by time."""
+def slide_steps(
+    plan: Plan, source: Source, length: int, threads: int | None, presorted: bool
+) -> tuple[pa.Table, list[Result]]:
+    """The keys and windows as a table, and a result per output; rows by key (null last), then by time."""
     arranged, columns = _prepare(plan, source, length, presorted)
     rows, answers = run_steps(plan, columns, arranged, threads)
-    return window_table(plan, source, arranged, rows), [_result(one, None) for one in answers]
+    places = _by_key(plan, source, arranged, rows)
+    if places is None:
+        return window_table(plan, source, arranged, rows), [_result(one, None) for one in answers]
+    backwards = np.empty_like(places)
+    backwards[places] = np.arange(len(places))
+    rows = Rows(rows.run[places], rows.starts[places], rows.ends[places])
+    return window_table(plan, source, arranged, rows), [_result(one, backwards) for one in answers]
+
+
+def _by_key(plan: Plan, source: Source, arranged: Arranged, rows: Rows) -> Any:
+    """Where each row of the result comes from, runs being in order of first appearance; None if that is the order."""
+    if not plan.by:
+        return None
+    firsts = _first_rows(arranged, np.arange(len(arranged.starts) - 1))
+    keys = {f"{k}": _plain(_arrow(source(name)).take(firsts)) for k, name in enumerate(plan.by)}
+    order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order.to_numpy()] = np.arange(len(order))
+    mine = ranks[rows.run]
+    return None if (mine[1:] >= mine[:-1]).all() else np.argsort(mine, kind="stable")
+
+
+def _first_rows(arranged: Arranged, runs: Any) -> pa.Array:
+    places = arranged.starts[runs]
+    return pa.array(places if arranged.rows is None else arranged.rows[places])
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A key column of a type that sorts by value."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.cast(pa.string()) if pa.types.is_null(column.type) else column
 
 
 def window_table(plan: Plan, source: Source, arranged: Arranged, rows: Rows) -> pa.Table:
     """Key columns, `window_start`, `window_end`: one row per window."""
-    places = arranged.starts[rows.run]
-    first_rows = pa.array(places if arranged.rows is None else arranged.rows[places])
+    first_rows = _first_rows(arranged, rows.run)
     found: dict[str, Any] = {}
     for name in plan.by:
         column = source(name)
@@ -90,11 +124,11 @@ def window_times(values: Any, arrow: pa.DataType, unit: str | None) -> pa.Array:
 def _prepare(plan: Plan, source: Source, length: int, presorted: bool) -> tuple[Arranged, dict[str, Column]]:
     keys = [_arrow(source(name)) for name in plan.by]
     order = [(name, _arrow(source(name))) for name in plan.order]
-    arranged = arrange(length, keys, order, plan.unit, presorted)
+    arranged = arrange(length, keys, order, plan.unit, presorted, plan.reach)
     columns = {}
     for name in plan.columns:
         column = source(name)
-        columns[name] = (column if isinstance(column, Column) else to_column(column)).take(arranged.rows)
+        columns[name] = (column if isinstance(column, Column) else to_column(column, name)).take(arranged.rows)
     return arranged, columns
 
 
@@ -107,7 +141,8 @@ def _result(answers: Answers, rows: Any) -> Result:
     if rows is not None:
         ok = _scattered(ok, rows)
         outs = tuple(_scattered(out, rows) for out in outs)
-    return Result(answers.output.name, outs, ok, answers.output.arrow, answers.output.ops.packed)
+    output = answers.output
+    return Result(output.name, outs, ok, output.arrow, output.ops.packed, output.inputs)
 
 
 def _scattered(values: Any, rows: Any) -> Any:

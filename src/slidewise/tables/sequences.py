@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from slidewise.engine.columns import Column
 from slidewise.engine.plan import VALUE
-from slidewise.errors import ArgumentError
+from slidewise.errors import ArgumentError, bad, shown
 from slidewise.tables.run import Result
 
 PLAIN = (int, float, str, bytes, Decimal, dt.datetime, dt.date, dt.timedelta, np.generic)
@@ -32,23 +32,34 @@ class Sequence:
         """The type of each column; None for Python objects of no Arrow type."""
         return {name: None if isinstance(c, Column) else c.type for name, c in self._columns.items()}
 
+    @property
+    def objects(self) -> str:
+        """The Python types among values of no Arrow type, in words."""
+        column = self._columns[VALUE]
+        held = column.values if isinstance(column, Column) else []
+        return " and ".join(sorted({_type_name(value) for value in held if value is not None}))
+
     def attach(self, argument: str, given: Any) -> list[str]:
         """Take an array (or several, in a list or tuple of arrays) as `order` or `by`; the names it goes by inside."""
         if given is None:
             return []
         if isinstance(given, str):
-            raise ArgumentError(f"{argument}={given!r}: a plain sequence has no columns; expected an array of its length")
+            raise ArgumentError(
+                f"{argument}={shown(given)}: a plain sequence has no columns; expected an array of its length"
+            )
         many = given if isinstance(given, (list, tuple)) and given and hasattr(given[0], "__len__") else [given]
         if isinstance(given, list) and given and isinstance(given[0], (str, bytes)):
             many = [given]
         names = []
         for k, one in enumerate(many):
             if not hasattr(one, "__len__"):
-                raise ArgumentError(f"{argument}={one!r}: expected an array as long as the data")
+                raise bad(argument, one, "an array as long as the data")
             if len(one) != self.length:
                 raise ArgumentError(f"{argument}: has {len(one)} values, the data has {self.length}; expected as many")
             name = f"{argument}{k}" if len(many) > 1 else argument
             self._columns[name] = read(one, argument)
+            if isinstance(self._columns[name], Column):
+                raise ArgumentError(f"{argument}: its values have no common type; expected numbers, strings or times")
             names.append(name)
         return names
 
@@ -56,8 +67,8 @@ class Sequence:
         """A column by its inside name."""
         return self._columns[name]
 
-    def back(self, result: Result) -> Any:
-        """A result as the same kind of sequence."""
+    def back(self, result: Result, per_event: bool) -> Any:
+        """A result as the same kind of sequence; with the same index if there is an answer per event."""
         if self.kind == "list":
             return result.to_list()
         if self.kind == "numpy":
@@ -68,8 +79,8 @@ class Sequence:
             return pl.Series(result.name, pl.from_arrow(result.to_arrow()))
         from slidewise.tables.pandas_nulls import to_series
 
-        array = result.to_arrow()
-        return to_series(array, self.native.index if len(array) == self.length else None).rename(self.native.name)
+        series = to_series(result.to_arrow(), self.native.dtype).rename(self.native.name)
+        return series.set_axis(self.native.index) if per_event else series
 
 
 def to_numpy(result: Result) -> Any:
@@ -93,7 +104,7 @@ def read(values: Any, argument: str) -> pa.ChunkedArray | Column:
     """A sequence as an Arrow column; as Python objects where Arrow would change them."""
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise ArgumentError(f"{argument}: an array of {values.ndim} dimensions; expected 1")
+            raise ArgumentError(f"{argument}: an array of {values.ndim} dimensions; expected a 1-D array")
         if values.dtype.kind in "fiubMm":
             return pa.chunked_array([_numpy_to_arrow(values)])
         values = values.tolist()
@@ -109,7 +120,14 @@ def read(values: Any, argument: str) -> pa.ChunkedArray | Column:
     return _from_list(list(values))
 
 
+def _type_name(value: object) -> str:
+    beyond = isinstance(value, int) and not -(2**63) <= value < 2**63
+    return "int beyond 64 bits" if beyond else type(value).__name__
+
+
 def _numpy_to_arrow(values: Any) -> pa.Array:
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
     if values.dtype.kind == "M" and np.datetime_data(values.dtype)[0] not in ("s", "ms", "us", "ns", "D"):
         values = values.astype("datetime64[us]")
     if values.dtype.kind == "f" and values.dtype.itemsize not in (2, 4, 8):

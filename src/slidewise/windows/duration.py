@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from slidewise.errors import ArgumentError
+from slidewise.errors import ArgumentError, bad, shown
 
 NANOS = {
     "ns": 1,
@@ -37,7 +37,7 @@ _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)\s*,?")
 LONGEST = 2**62
 
 
-def nanoseconds(value: str | timedelta, argument: str = "duration") -> int:
+def nanoseconds(value: object, argument: str = "duration") -> int:
     """The length of a duration in nanoseconds; always positive.
 
     >>> nanoseconds("1 h 30 min") // 10**9
@@ -52,9 +52,9 @@ def nanoseconds(value: str | timedelta, argument: str = "duration") -> int:
     elif isinstance(value, str):
         total = _parse(value, argument)
     else:
-        raise ArgumentError(f"{argument}={value!r}: expected {ALLOWED}")
+        raise bad(argument, value, ALLOWED)
     if not 0 < total < LONGEST:
-        raise ArgumentError(f"{argument}={value!r}: expected {ALLOWED}")
+        raise bad(argument, value, ALLOWED if total <= 0 else "less than 53375 d, some 146 years")
     return total
 
 
@@ -63,19 +63,19 @@ def _parse(text: str, argument: str) -> int:
     while at < len(text.rstrip()):
         match = _PART.match(text, at)
         if match is None:
-            raise ArgumentError(f"{argument}={text!r}: expected {ALLOWED}")
+            raise bad(argument, text, ALLOWED)
         number, written = match.groups()
         unit = SPELLINGS.get(written.lower(), written if written in NANOS else written.lower())
         if unit in CALENDAR:
             raise ArgumentError(
-                f'{argument}={text!r}: months and years have no fixed length; give days, e.g. "30 d"'
+                f'{argument}={shown(text)}: months and years have no fixed length; give days, e.g. "30 d"'
             )
         if unit not in NANOS:
-            raise ArgumentError(f"{argument}={text!r}: unknown unit {written!r}; expected {ALLOWED}")
+            raise ArgumentError(f"{argument}={shown(text)}: unknown unit {written!r}; expected {ALLOWED}")
         whole, _, fraction = number.partition(".")
         scaled, rest = divmod(int(whole + fraction) * NANOS[unit], 10 ** len(fraction))
         if rest:
-            raise ArgumentError(f"{argument}={text!r}: finer than a nanosecond; expected {ALLOWED}")
+            raise ArgumentError(f"{argument}={shown(text)}: finer than a nanosecond; expected {ALLOWED}")
         total += scaled
         at = match.end()
     return total

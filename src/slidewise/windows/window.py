@@ -1,13 +1,13 @@
 """Windows, as frozen values: which events belong to an answer. They hold no state and never see a value.
 
-    trailing("5 s")             at every event, the events of (t − 5 s, t]
-    ──●──●───●─●───●──►
-         [───────────]
+trailing("5 s")             at every event, the events of (t − 5 s, t]
+──●──●───●─●───●──►
+     [───────────]
 
-    trailing("5 s").every("2 s")    one answer per window [start, start + 5 s), start = ..., −2 s, 0, 2 s, ...
-    ──●──●───●─●───●──►
-      [─────────)
-        [─────────)
+trailing("5 s").every("2 s")    one answer per window [start, start + 5 s), start = ..., −2 s, 0, 2 s, ...
+──●──●───●─●───●──►
+  [─────────)
+    [─────────)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
-from slidewise.errors import ArgumentError, bad
+from slidewise.errors import ArgumentError, bad, shown, whole
 from slidewise.windows.duration import ALLOWED, in_words, nanoseconds
 
 Ties = Literal["apart", "together"]
@@ -57,12 +57,12 @@ class Window:
         trailing('1 h').every('1 min')
         """
         if self.step is not None:
-            raise ArgumentError(f"every({step!r}): {self!r} has a step already")
+            raise ArgumentError(f"every({shown(step)}): {self!r} has a step already")
         if not self.include_current or self.ties != "apart":
-            raise ArgumentError(f"every({step!r}): include_current and ties belong to per-event windows")
+            raise ArgumentError(f"every({shown(step)}): include_current and ties belong to per-event windows")
         if self.by_time:
-            return replace(self, step=nanoseconds(step, "step"))  # type: ignore[arg-type]
-        return replace(self, step=_rows("step", step))
+            return replace(self, step=nanoseconds(step, "every"))
+        return replace(self, step=_rows("every", step, f"; {self!r} counts rows"))
 
     def __repr__(self) -> str:
         extent = repr(in_words(self.nanos)) if self.nanos is not None else str(self.rows)
@@ -103,8 +103,7 @@ def trailing(
     """
     if not isinstance(include_current, bool):
         raise bad("include_current", include_current, "True or False")
-    if isinstance(min_rows, bool) or not isinstance(min_rows, int) or min_rows < 0:
-        raise bad("min_rows", min_rows, "an integer of at least 0")
+    min_rows = whole("min_rows", min_rows, least=0)
     if ties not in ("apart", "together"):
         raise bad("ties", ties, "'apart' or 'together'")
     if isinstance(extent, (str, timedelta)):
@@ -112,8 +111,10 @@ def trailing(
             nanos=nanoseconds(extent, "trailing"), include_current=include_current, min_rows=min_rows, ties=ties
         )
     if ties == "together":
-        raise ArgumentError(f"ties='together' with trailing({extent!r}): expected a window by time, e.g. trailing('5 min')")
-    rows = _rows("trailing", extent)
+        raise ArgumentError(
+            f"ties='together': {shown(extent)} counts rows; expected a window by time, e.g. trailing('5 min')"
+        )
+    rows = _rows("trailing", extent, f", or {ALLOWED}")
     if min_rows > rows:
         raise ArgumentError(f"min_rows={min_rows}: a window of {rows} rows never has as many; expected at most {rows}")
     return Window(rows=rows, include_current=include_current, min_rows=min_rows)
@@ -129,7 +130,5 @@ def tumbling(extent: int | str | timedelta, *, min_rows: int = 0) -> Window:
     return trailing(extent, min_rows=min_rows).every(extent)
 
 
-def _rows(argument: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**40:
-        raise ArgumentError(f"{argument}={value!r}: expected a number of rows of at least 1, or {ALLOWED}")
-    return value
+def _rows(argument: str, value: object, otherwise: str) -> int:
+    return whole(argument, value, 1, f"a number of rows, an integer of at least 1{otherwise}", below=2**40)
