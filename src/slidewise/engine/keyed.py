@@ -32,9 +32,12 @@ BEGINNING = -(2**62)
 
 @dataclass
 class _Origin:
-    """What became of the rows inserted together: the slot and position of each, and their times; slot -1 is pending."""
+    """What became of the rows inserted together: their newest time and, for windows of rows, the slot and position of each.
 
-    times: Any
+    Slot -1 is a row that still waits.
+    """
+
+    newest: int
     slots: Any
     positions: Any
 
@@ -65,9 +68,11 @@ class KeyedWindows:
         return np.floor_divide(times, self._step) * self._step + self._width <= self.watermark
 
     def insert(self, table: pa.Table, origin: int) -> None:
-        """Take rows that are not late; `origin` names this set of rows in `is_dead` and `live_rows`."""
+        """Take rows that are not late; `origin` names this set of rows from now on."""
         n = table.num_rows
-        self._origins[origin] = _Origin(self.times(table), np.full(n, -1), np.zeros(n, dtype=np.int64))
+        placed = n if self._rows else 0
+        newest = int(self.times(table).max(initial=BEGINNING))
+        self._origins[origin] = _Origin(newest, np.full(placed, -1), np.zeros(placed, dtype=np.int64))
         table = table.append_column(ORIGIN, pa.array(np.full(n, origin, dtype=np.int64)))
         table = table.append_column(ROW, pa.array(np.arange(n, dtype=np.int64)))
         self.pending = table if self.pending is None else pa.concat_tables([self.pending, table])
@@ -227,16 +232,30 @@ class KeyedWindows:
             self._newest[slot] = BEGINNING
             self._carry.release(slot)
 
-    def live_rows(self, origin: int) -> Any:
-        """Which rows of an origin still matter: they wait for the watermark, or some later answer may cover them."""
+    def is_dead(self, origin: int) -> bool:
+        """True if no row of an origin matters any more; O(1) for windows by time, O(rows) for windows of rows."""
         kept = self._origins[origin]
-        live = kept.times >= self._applied_to()
+        if kept.newest >= self._applied_to() or (self._width and kept.newest + self._width > self.watermark):
+            return False
+        return not self._rows or not (self._seen[kept.slots] - kept.positions < self._rows).any()
+
+    def live_rows(self, origin: int, table: pa.Table) -> Any:
+        """Which rows of an origin still matter: they wait for the watermark, or some later answer may cover them."""
+        kept, times = self._origins[origin], self.times(table)
+        live = times >= self._applied_to()
         if self._width:
-            live |= kept.times + self._width > self.watermark
+            live |= times + self._width > self.watermark
         if self._rows:
-            placed = kept.slots >= 0
-            live |= placed & (self._seen[kept.slots] - kept.positions < self._rows)
+            live |= (kept.slots >= 0) & (self._seen[kept.slots] - kept.positions < self._rows)
         return live
+
+    def live_count(self) -> int | None:
+        """How many rows matter at most, where windows are of rows only; None where time decides."""
+        if self._width:
+            return None
+        waiting = 0 if self.pending is None else self.pending.num_rows
+        slots = np.fromiter(self._slots.values(), dtype=np.int64)
+        return waiting + int(np.minimum(self._seen[slots], self._rows).sum())
 
     @property
     def origins(self) -> set[int]:

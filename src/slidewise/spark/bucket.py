@@ -136,20 +136,27 @@ class Bucket:
 
     # ---- rows out ----
     def _forget(self, token: str) -> None:
-        """Drop dead pages; rewrite the rest as one where they are mostly dead, or many and small."""
-        live = {page.id: self.windows.live_rows(page.id) for page in self.record.pages}
-        counts = {number: int(mask.sum()) for number, mask in live.items()}
-        for page in [page for page in self.record.pages if not counts[page.id]]:
+        """Drop dead pages, oldest first; rewrite all as one where they are mostly dead, or many and small."""
+        for page in list(self.record.pages):
+            if not self.windows.is_dead(page.id):
+                break
             self._remove(page)
-        pages, kept = self.record.pages, sum(counts.values())
-        mostly_dead = sum(page.rows for page in pages) > 4 * kept + FEW_ROWS
+        pages, live = self.record.pages, self.windows.live_count()
+        mostly_dead = live is not None and sum(page.rows for page in pages) > 4 * live + FEW_ROWS
         many_small = len(pages) > MANY_PAGES and self.record.bytes < len(pages) * SMALL_PAGE
         if mostly_dead or many_small:
-            parts = [self._read(page).filter(pa.array(live[page.id])) for page in pages]
-            for page in list(pages):
-                self._remove(page)
-            self._write(pa.concat_tables(parts).combine_chunks(), token)
-            self.windows = self._caught_up(KeyedWindows(self.plan), self.record.pages)
+            self._compact(token)
+
+    def _compact(self, token: str) -> None:
+        parts = []
+        for page in list(self.record.pages):
+            table = self._read(page)
+            parts.append(table.filter(pa.array(self.windows.live_rows(page.id, table))))
+            self._remove(page)
+        table = pa.concat_tables(parts).combine_chunks()
+        if table.num_rows:
+            self._write(table, token)
+        self.windows = self._caught_up(KeyedWindows(self.plan), self.record.pages)
 
     def _remove(self, page: Page) -> None:
         self.store.remove_page(page.id)

@@ -43,6 +43,6 @@ def fingerprint_schema(phrases: list[str]) -> StructType:
     fields = []
     for k in range(FIELDS):
         said = phrases[k] if k < len(phrases) else ""
-        name = re.sub(r"[^\w .:=()-]", "_", f"{k} {said}".strip())[:120]
+        name = re.sub(r"[^A-Za-z0-9]+", "_", f"q{k}_{said}").strip("_")[:160]  # Avro's alphabet
         fields.append(StructField(name, ALPHABET[(number >> (2 * k)) & 3], True))
     return StructType(fields)

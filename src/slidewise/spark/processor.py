@@ -1,0 +1,111 @@
+"""The stateful operator: Spark's state handle on one side, a `Bucket` on the other.
+
+Each micro-batch calls it once per bucket that has rows; a bucket without rows is woken by an event-time timer when the
+watermark makes something final. Both do the same: rows in (if any), then answers up to the watermark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import StructType
+
+from slidewise.engine.keyed import BEGINNING
+from slidewise.spark.bucket import Bucket, Emitted, answered_rows
+from slidewise.spark.fingerprint import STATE
+from slidewise.spark.pack import PACKET, from_packet, to_packet
+from slidewise.spark.recipe import plan_from
+
+METRICS = ("rows_in", "rows_out", "late_rows", "keys", "state_bytes")
+OUTPUT = f"{PACKET} binary, " + ", ".join(f"{name} long" for name in METRICS)
+
+
+class SlideProcessor(StatefulProcessor):
+    """Windows of one bucket of keys, as Spark's `transformWithState` wants them."""
+
+    def __init__(self, packed: bytes, fingerprint: StructType, names: list[str], late: str, late_column: str | None) -> None:
+        self.packed = packed
+        self.fingerprint = fingerprint
+        self.names = names
+        self.late = late
+        self.late_column = late_column
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Once per task."""
+        self.handle = handle
+        self.store = _HandleStore(handle)
+        handle.getValueState(STATE, self.fingerprint)
+
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
+        """This batch's packets of a bucket."""
+        tables = [from_packet(packet) for frame in rows for packet in frame[PACKET]]
+        yield self._process(key, pa.concat_tables(tables), timerValues, fired=None)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
+        """A bucket without rows whose alarm the watermark has passed."""
+        yield self._process(key, None, timerValues, fired=int(expiredTimerInfo.getExpiryTimeInMs()))
+
+    def _process(self, key: Any, table: pa.Table | None, timers: Any, fired: int | None) -> pd.DataFrame:
+        watermark = int(timers.getCurrentWatermarkInMs())
+        plan = plan_from(self.packed)
+        bucket = Bucket(plan, self.store, (_query(), str(self.fingerprint.names), str(key)), self.late)
+        emitted = bucket.process(table, watermark * 1000 if watermark > 0 else BEGINNING)
+        self._set_alarm(bucket, fired, watermark)
+        return self._frame(emitted)
+
+    def _set_alarm(self, bucket: Bucket, fired: int | None, watermark: int) -> None:
+        wakes = bucket.windows.wakes_at()
+        alarm = None if wakes is None else max(-(-wakes // 1000), watermark + 1)
+        if alarm == bucket.record.alarm and alarm != fired:
+            return
+        if bucket.record.alarm is not None and bucket.record.alarm != fired:
+            self.handle.deleteTimer(bucket.record.alarm)
+        if alarm is not None:
+            self.handle.registerTimer(alarm)
+        bucket.record.alarm = alarm
+        self.store.write_record(bucket.record.encode())
+
+    def _frame(self, emitted: Emitted) -> pd.DataFrame:
+        rows = answered_rows(emitted, self.names, self.late_column)
+        out = 0 if rows is None else rows.num_rows
+        values = (emitted.rows, out, emitted.late_rows, emitted.keys, emitted.bytes)
+        packet = None if rows is None else to_packet(rows)
+        return pd.DataFrame({PACKET: [packet], **{name: [value] for name, value in zip(METRICS, values, strict=True)}})
+
+    def close(self) -> None:
+        """Once per task."""
+
+
+class _HandleStore:
+    """A bucket's record and pages in Spark's state, under the current grouping key."""
+
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
+        self._record = handle.getValueState("record", "stored binary")
+        self._pages = handle.getMapState("pages", "page long", "stored binary")
+
+    def read_record(self) -> bytes | None:
+        found = self._record.get()
+        return None if found is None else bytes(found[0])
+
+    def write_record(self, record: bytes) -> None:
+        self._record.update((record,))
+
+    def read_page(self, page: int) -> bytes:
+        return bytes(self._pages.getValue((page,))[0])
+
+    def write_page(self, page: int, stored: bytes) -> None:
+        self._pages.updateValue((page,), (stored,))
+
+    def remove_page(self, page: int) -> None:
+        self._pages.removeKey((page,))
+
+
+def _query() -> str:
+    context = TaskContext.get()
+    found = context.getLocalProperty("sql.streaming.queryId") if context is not None else None
+    return str(found)
