@@ -13,6 +13,7 @@ depends on sample values. For anything else they run on lists of Python objects 
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -98,9 +99,7 @@ def compiled_ops(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     """Machine code for inputs of these dtypes ("int64", "float64"); raises `CannotCompile` with the reason."""
     identity, packed = _flat(monoid.identity)
     fields = tuple(_name_of_value(part) for part in identity)
-    lift = compiled(monoid.lift) if monoid.lift is not None else None
-    combine = compiled(monoid.combine)
-    lower = compiled(monoid.lower) if monoid.lower is not None else None
+    lift, combine, lower = _function(monoid, "lift"), _function(monoid, "combine"), _function(monoid, "lower")
     for _ in range(4):
         lifted, combined, lowered = _types(inputs, fields, packed, lift, combine, lower)
         wider = tuple(_wider(*names) for names in zip(fields, lifted, combined, strict=True))
@@ -139,6 +138,17 @@ def compiled_ops(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     )
 
 
+def _function(monoid: Monoid, name: str) -> Any:
+    """One of the monoid's functions, compiled; a function that Numba compiled already is taken by its source."""
+    function = getattr(monoid, name)
+    function = getattr(function, "py_func", function)
+    if function is None:
+        return None
+    if not isinstance(function, types.FunctionType):
+        raise CannotCompile(f"{name} is a {type(function).__name__}, not a plain Python function")
+    return compiled(function)
+
+
 CASTS_PY: dict[str, Callable[[Any], Any]] = {"bool": bool, "int64": int, "float64": float}
 
 
@@ -170,7 +180,7 @@ def _types(
     inputs: tuple[str, ...], fields: tuple[str, ...], packed: bool, lift: Any, combine: Any, lower: Any
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, ...], bool, bool]]:
     """The field types of lift and combine, and the answer's (types, is a tuple, may be None), for these types in."""
-    from numba import types
+    from numba import types as nb
 
     xs = [f"x{k}" for k in range(len(inputs))]
     ps = [f"p{k}" for k in range(len(fields))]
@@ -184,39 +194,39 @@ def _types(
             {"lift": lift, "combine": combine, "lower": lower},
         )
     )
-    signature = tuple(getattr(types, "boolean" if name == "bool" else name) for name in (*inputs, *fields))
+    signature = tuple(getattr(nb, "boolean" if name == "bool" else name) for name in (*inputs, *fields))
     try:
         probe.compile(signature)
     except Exception as error:  # Numba raises many kinds; whatever it is, object mode serves
         raise CannotCompile(_first_lines(error)) from error
     returned = probe.overloads[signature].signature.return_type
-    if not isinstance(returned, types.BaseTuple):  # pragma: no cover - the probe returns a tuple of three
+    if not isinstance(returned, nb.BaseTuple):  # pragma: no cover - the probe returns a tuple of three
         raise CannotCompile("not a flat partial")
     from_lift, from_combine, from_lower = returned
-    nullable = isinstance(from_lower, types.Optional)
+    nullable = isinstance(from_lower, nb.Optional)
     answer = from_lower.type if nullable else from_lower
     found = _field_names(from_lift), _field_names(from_combine)
     for names, function in zip(found, ("lift", "combine"), strict=True):
         if len(names) != len(fields):
             raise CannotCompile(f"{function} gives {len(names)} fields, the identity has {len(fields)}")
-    return *found, (_field_names(answer), isinstance(answer, types.BaseTuple), nullable)
+    return *found, (_field_names(answer), isinstance(answer, nb.BaseTuple), nullable)
 
 
 def _field_names(numba_type: Any) -> tuple[str, ...]:
-    from numba import types
+    from numba import types as nb
 
-    parts = tuple(numba_type) if isinstance(numba_type, types.BaseTuple) else (numba_type,)
-    return tuple(_name_of_type(types.unliteral(part)) for part in parts)
+    parts = tuple(numba_type) if isinstance(numba_type, nb.BaseTuple) else (numba_type,)
+    return tuple(_name_of_type(nb.unliteral(part)) for part in parts)
 
 
 def _name_of_type(numba_type: Any) -> str:
-    from numba import types
+    from numba import types as nb
 
-    if isinstance(numba_type, types.Boolean):
+    if isinstance(numba_type, nb.Boolean):
         return "bool"
-    if isinstance(numba_type, types.Integer) and (numba_type.signed or numba_type.bitwidth < 64):
+    if isinstance(numba_type, nb.Integer) and (numba_type.signed or numba_type.bitwidth < 64):
         return "int64"
-    if isinstance(numba_type, types.Float):
+    if isinstance(numba_type, nb.Float):
         return "float64"
     raise CannotCompile(f"{numba_type} is not a boolean, int64 or float64")
 

@@ -162,7 +162,8 @@ def _merge_moments(a: Moments, b: Moments) -> Moments:
     n = a[0] + b[0]
     delta = b[1] - a[1]
     share = b[0] / n
-    return (n, a[1] + delta * share, a[2] + b[2] + delta * delta * a[0] * share)
+    # delta - delta is 0, but NaN where an infinity is inside: so is the variance then, whatever was merged first.
+    return (n, a[1] + delta * share, a[2] + b[2] + delta * delta * a[0] * share + (delta - delta))
 
 
 def _lower_var(p: Moments) -> float | None:

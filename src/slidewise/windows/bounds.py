@@ -44,7 +44,8 @@ def event_bounds() -> Any:
             i = runs[r, ANSWER_FROM]
             while i < last:
                 t = times[i]
-                while ring[base + (head & mask)] <= t - width:
+                oldest = t - width
+                while ring[base + (head & mask)] <= oldest < t:  # oldest > t: it wrapped, so nothing is that old
                     head += 1
                 stop = i + 1
                 if together:
