@@ -79,6 +79,8 @@ def as_objects(column: Column, arrow: pa.DataType | None) -> Column:
     """Machine numbers as the Python objects that object mode works on."""
     if isinstance(column.values, list):
         return column
+    if arrow is not None and pa.types.is_null(arrow):
+        return Column([None] * len(column.values), column.valid)
     return Column(to_arrow((column.values,), None, arrow).to_pylist(), column.valid)
 
 

@@ -96,9 +96,10 @@ class Plan:
 
     def window_fields(self) -> list[pa.Field]:
         """The columns that say which window a row is: times of the type of `order`, or row numbers."""
-        arrow = self.types[self.order[0]] if self.windows[0].by_time else pa.int64()
-        if pa.types.is_date(arrow):
-            arrow = pa.timestamp("us")
+        arrow = pa.int64()
+        if self.windows[0].by_time:
+            arrow = self.types[self.order[0]]
+            arrow = arrow if pa.types.is_timestamp(arrow) else pa.timestamp("us")  # else a date, or no value at all
         return [pa.field(START, arrow), pa.field(END, arrow)]
 
 
@@ -208,7 +209,7 @@ def _unit(
     if not order:
         raise ArgumentError(f"order=None: {timed[0]!r} goes by time; expected order= to name the column of times")
     arrow = types[order[0]]
-    if arrow is None or not (pa.types.is_timestamp(arrow) or pa.types.is_date(arrow)):
+    if arrow is None or not (pa.types.is_timestamp(arrow) or pa.types.is_date(arrow) or pa.types.is_null(arrow)):
         raise ArgumentError(
             f"order={order[0]!r}: is of type {arrow}; {timed[0]!r} goes by time and needs a timestamp or date column"
         )

@@ -1,6 +1,7 @@
 """Partials as bytes, without pickle: plain data as tagged JSON, anything else by the monoid's own codec.
 
-Plain data is None, bool, int of any size, float with NaN and infinities, str, bytes, and tuples, lists and dicts of them.
+Plain data is None, bool, int of any size, float with NaN and infinities, Decimal, str, bytes, datetime, date,
+timedelta, and tuples, lists and dicts of them. A time zone is kept as its offset.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import base64
 import json
 import math
 from collections.abc import Callable
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +24,7 @@ def encode_plain(value: Any) -> bytes:
     >>> decode_plain(encode_plain((1, [2.5, None], {"k": b"x"})))
     (1, [2.5, None], {'k': b'x'})
     """
-    return json.dumps(_tag(value), separators=(",", ":"), ensure_ascii=False).encode()
+    return json.dumps(_tag(value), separators=(",", ":")).encode()
 
 
 def decode_plain(stored: bytes) -> Any:
@@ -38,6 +40,20 @@ def codec_of(monoid: Monoid) -> tuple[Callable[[Any], bytes], Callable[[bytes], 
     return monoid.codec if monoid.codec is not None else (encode_plain, decode_plain)
 
 
+def partial_schema(monoid: Monoid) -> str:
+    """What a monoid's partials are made of, in words: stored beside them, so that a change is found out.
+
+    >>> import slidewise as sw
+    >>> partial_schema(sw.Monoid(identity=(0, 0.0), combine=lambda a, b: (a[0] + b[0], a[1] + b[1])))
+    '(int, float)'
+    """
+    return _types_of(monoid.identity)
+
+
+def _types_of(value: Any) -> str:
+    return f"({', '.join(map(_types_of, value))})" if type(value) is tuple else type(value).__name__
+
+
 def _tag(value: Any) -> Any:
     if value is None or isinstance(value, (bool, str)):
         return value
@@ -49,6 +65,12 @@ def _tag(value: Any) -> Any:
         return {"b": base64.b64encode(value).decode()}
     if isinstance(value, Decimal):
         return {"n": str(value)}
+    if isinstance(value, datetime):
+        return {"at": value.isoformat()}
+    if isinstance(value, date):
+        return {"on": value.isoformat()}
+    if isinstance(value, timedelta):
+        return {"for": [value.days, value.seconds, value.microseconds]}
     if isinstance(value, tuple) and type(value) is tuple:
         return {"t": [_tag(part) for part in value]}
     if isinstance(value, list):
@@ -57,7 +79,7 @@ def _tag(value: Any) -> Any:
         return {"d": [[_tag(key), _tag(part)] for key, part in value.items()]}
     raise SnapshotError(
         f"a partial of type {type(value).__name__} cannot be stored: give the Monoid a codec=(encode, decode), "
-        "or build the partial of None, bool, int, float, str, bytes, Decimal, tuple, list and dict"
+        "or build the partial of None, numbers, str, bytes, dates, times, tuple, list and dict"
     )
 
 
@@ -74,6 +96,12 @@ def _untag(stored: Any) -> Any:
             return base64.b64decode(inside, validate=True)
         if tag == "n":
             return Decimal(inside)
+        if tag == "at":
+            return datetime.fromisoformat(inside)
+        if tag == "on":
+            return date.fromisoformat(inside)
+        if tag == "for":
+            return timedelta(*inside)
         if tag == "t":
             return tuple(_untag(part) for part in inside)
         if tag == "d":

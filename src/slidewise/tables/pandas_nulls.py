@@ -37,7 +37,13 @@ def from_series(series: pd.Series[Any]) -> pa.ChunkedArray:
     """A pandas column as Arrow."""
     try:
         array = pa.array(series, from_pandas=not isinstance(series.dtype, pd.api.extensions.ExtensionDtype) or None)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        pa.ArrowNotImplementedError,
+        OverflowError,
+        UnicodeEncodeError,
+    ) as error:
         raise ArgumentError(f"column {series.name!r}: its values have no common type ({_line(error)})") from error
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 

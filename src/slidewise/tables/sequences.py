@@ -142,9 +142,9 @@ def _from_list(values: list[Any]) -> pa.ChunkedArray | Column:
             values = [None if value is None else int(value) for value in values]
         try:
             return pa.chunked_array([pa.array(values, from_pandas=False)])
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
             pass
     if not kinds:
-        return pa.chunked_array([pa.array(values, type=pa.float64())])
+        return pa.chunked_array([pa.nulls(len(values))])
     valid = np.array([value is not None for value in values], dtype=np.bool_)
     return Column(values, None if valid.all() else valid)

@@ -1,0 +1,80 @@
+"""Events at the door of a live window: values of one kind, times in nanoseconds since the epoch."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from slidewise.errors import ArgumentError, shown, whole
+from slidewise.monoids.kinds import Kind
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+ACCEPTS: dict[Kind, tuple[Kind, ...]] = {
+    "int": ("int", "bool"),
+    "bool": ("int", "bool"),
+    "float": ("float", "int", "bool"),
+    "decimal": ("decimal", "int", "bool"),
+    "object": ("int", "float", "bool", "decimal", "object"),
+}
+"""Kind of window -> the kinds of values it goes on taking."""
+
+
+def python_value(value: Any) -> Any:
+    """NumPy's numbers as Python's, which neither wrap around nor need a codec; anything else as it is.
+
+    >>> python_value(np.int64(3)), python_value("a")
+    (3, 'a')
+    """
+    return value.item() if isinstance(value, (np.number, np.bool_)) else value
+
+
+def kind_of_value(value: Any) -> Kind:
+    """The kind of a window whose first value is this one.
+
+    >>> kind_of_value(1), kind_of_value(2**70), kind_of_value(1.5)
+    ('int', 'object', 'float')
+    """
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        return "int"
+    return "float" if isinstance(value, float) else "decimal" if isinstance(value, Decimal) else "object"
+
+
+def fitting(value: Any, kind: Kind) -> Any:
+    """The value as a window of this kind takes it, or `ArgumentError`.
+
+    >>> fitting(1, "float")
+    1.0
+    """
+    mine = kind_of_value(value)
+    if mine not in ACCEPTS[kind]:
+        wider = "float" if (mine, kind) in (("float", "int"), ("float", "bool")) else "object"
+        raise ArgumentError(
+            f"value={shown(value)}: is of kind {mine}, the window's values are of kind {kind}; expected more of those, "
+            f"or LiveWindow(..., kind={wider!r}) from the start"
+        )
+    return float(value) if kind == "float" else value
+
+
+def nanos(time: object) -> int:
+    """An event's time in nanoseconds since the epoch; integers are taken as such, naive datetimes as UTC.
+
+    >>> nanos(datetime(1970, 1, 1, 0, 0, 1))
+    1000000000
+    """
+    if hasattr(time, "to_datetime64"):  # a pandas Timestamp, which a datetime would cut to microseconds
+        time = time.to_datetime64()
+    if isinstance(time, np.datetime64) and not np.isnat(time):
+        return int(time.astype("datetime64[ns]").astype(np.int64))
+    if isinstance(time, datetime):
+        aware = time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+        return (aware - EPOCH) // timedelta(microseconds=1) * 1000
+    if isinstance(time, date):
+        return (time - EPOCH.date()) // timedelta(microseconds=1) * 1000
+    allowed = "a datetime, date, numpy.datetime64, or integer nanoseconds since the epoch"
+    return whole("time", time, least=-(2**63), allowed=allowed)
