@@ -252,9 +252,16 @@ SENTINEL = "~sentinel"
 
 
 def spark_stream(
-    spark: SparkSession, columns: Columns, run: Callable[[DataFrame], DataFrame], *, key: str, time: str
+    spark: SparkSession,
+    columns: Columns,
+    run: Callable[[DataFrame], DataFrame],
+    *,
+    key: str,
+    time: str,
+    cuts: list[list[int]] | None = None,
 ) -> Columns:
-    """`run` on a streaming DataFrame of the columns, in three micro-batches:
+    """`run` on a streaming DataFrame of the columns. `cuts` says which rows each micro-batch has; without it, there are
+    two, which overlap in time, so every row must wait in state for rows that come later:
 
         rows up to 1970, every other row │ the rest, a sentinel │ a sentinel later still
                                           watermark ─────────────►
@@ -266,14 +273,16 @@ def spark_stream(
     """
     table = to_arrow(columns)
     times = columns[time].values
-    first = [row for row in range(len(times)) if times[row] <= 0 or row % 2 == 0]
-    second = [row for row in range(len(times)) if row not in set(first)]
-    sentinels = [_sentinel(columns, key, time, _FAR), _sentinel(columns, key, time, 2 * _FAR)]
+    if cuts is None:
+        first = {row for row in range(len(times)) if times[row] <= 0 or row % 2 == 0}
+        cuts = [sorted(first), [row for row in range(len(times)) if row not in first]]
+    parts = [table.take(cut) for cut in cuts]
+    parts[-1] = pa.concat_tables([parts[-1], _sentinel(columns, key, time, _FAR)])
+    parts.append(_sentinel(columns, key, time, 2 * _FAR))
     with tempfile.TemporaryDirectory() as place:
         source = Path(place) / "source"
         source.mkdir()
-        files = [table.take(first), pa.concat_tables([table.take(second), sentinels[0]]), sentinels[1]]
-        for number, part in enumerate(files):
+        for number, part in enumerate(parts):
             path = source / f"{number}.parquet"
             pq.write_table(part, path)
             os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))  # Spark reads the oldest file first

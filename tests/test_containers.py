@@ -8,6 +8,7 @@ import math
 import operator
 import random
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -503,6 +504,10 @@ def _check_windows(spark: Any, columns: Columns, window: Window, by: list[str]) 
         columns,
         lambda frame: sw.slide(frame, golden.aggregates(AGGREGATES), golden.window(window), by=by or None, order="t"),
     )
+    _check_same_windows(result, columns, window, by)
+
+
+def _check_same_windows(result: Columns, columns: Columns, window: Window, by: list[str]) -> None:
     expected = oracle.slide(columns, AGGREGATES, {"": window}, by, ["t"])
     assert list(result) == list(expected.columns)
     assert types(result) == types(expected.columns)
@@ -570,6 +575,46 @@ def test_spark_stream_per_event(request: pytest.FixtureRequest) -> None:
         time="t",
     )
     _check_events(result, columns, ["k"])
+
+
+def _arriving(columns: Columns, batches: int, lateness: int) -> list[list[int]]:
+    """Rows in the order they arrive, none later than `lateness` microseconds, cut into batches at random places."""
+    source = random.Random(9)
+    times = columns["t"].values
+    arrival = sorted(range(len(times)), key=lambda row: times[row] + source.uniform(0, 0.9 * lateness))
+    cuts = [0, *sorted(source.sample(range(1, len(arrival)), batches - 1)), len(arrival)]
+    return [arrival[start:end] for start, end in pairwise(cuts)]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("shape", ["per_event", "per_window"])
+def test_spark_stream_carries_windows(shape: str, request: pytest.FixtureRequest) -> None:
+    """Rows go out while the stream runs, so windows live on in state: the same answers as a batch however it is cut.
+
+    t      ──────────────────────────────────────────►
+    batch  [ 1  ][ 2 ][     3     ][ 4 ][ 5 ]            rows up to 5 s late
+    emitted  ▲      ▲          ▲      ▲
+    """
+    columns = _random_table(7)
+    columns["t"] = Column(
+        "timestamp", [moment + 3_600_000_000 for moment in columns["t"].values]
+    )  # past the first watermark
+    window = _STEP_WINDOWS["every"]
+    windows = _EVENT_WINDOWS if shape == "per_event" else {"": window}
+    result = spark_stream(
+        request.getfixturevalue("spark"),
+        columns,
+        lambda frame: sw.slide(
+            frame, golden.aggregates(AGGREGATES), golden.windows(windows), by="k", order="t", lateness="5 s"
+        ),
+        key="k",
+        time="t",
+        cuts=_arriving(columns, batches=5, lateness=5_000_000),
+    )
+    if shape == "per_event":
+        _check_events(result, columns, ["k"])
+    else:
+        _check_same_windows(result, columns, window, ["k"])
 
 
 @pytest.mark.spark

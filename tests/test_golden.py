@@ -225,7 +225,7 @@ def test_numpy_integers_stay_integers() -> None:
 
 # --- Spark, many cases in one query ----------------------------------------------------------------------------------
 
-_BUCKETS = ({"v", "f"}, {"n", "s", "w"}, {"big"}, {"u"}, {"p", "q", "x", "y"})
+_BUCKETS = ({"v", "f", "u", "p", "q", "x", "y"}, {"n", "s", "w"}, {"big"})
 _KEYS = ("by0", "by1")
 
 
