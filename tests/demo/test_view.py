@@ -25,7 +25,7 @@ def board(results: pa.Table) -> view.Board:
     board = view.Board({"1s": "1 s", "5s": "5 s", "500r": "500 rows"}, "power_a", total=results.num_rows)
     for number in range(4):
         rows = results.slice(number * 50, 50)
-        board.add(stream.Batch(number, rows, rows.num_rows, 1234.0, rows["ts"][-1].as_py()))
+        board.add(stream.Batch(number, rows, rows.num_rows, 1.26, rows["ts"][-1].as_py()))
     return board
 
 
@@ -35,7 +35,7 @@ def test_before_the_first_batch() -> None:
 
 def test_the_board_shows_machines_windows_and_progress(board: view.Board) -> None:
     text = text_of(view.screen(board))
-    for expected in ("press-1", "mill-2", "500 rows", "stddev", "jump", "batch 3", "1,234", "watermark"):
+    for expected in ("press-1", "mill-2", "500 rows", "stddev", "jump", "batch 3", "1.3 s", "watermark"):
         assert expected in text
     assert any(bar in text for bar in "▁▂▃▄▅▆▇█")
 

@@ -15,6 +15,7 @@ import inspect
 import tempfile
 import textwrap
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from slidewise.errors import SlidewiseError
 
 __all__ = ["DemoResult", "run"]
 
-_BATCHES = 20
+_BATCHES = 12
 
 
 @dataclass(frozen=True)
@@ -76,46 +77,48 @@ def run(
     seconds, machines, seed
         The stream: see :func:`slidewise.datasets.factory`.
     out
-        Folder for the picture; made if missing.
+        Folder for the picture and Spark's log; made if missing.
     live
         Redraw a board in place instead of printing a line per micro-batch. By default, if the output is a terminal.
 
     Raises
     ------
     SlidewiseError
-        If PySpark is not installed.
+        If PySpark or Java is not installed, or Spark does not start.
     """
     try:
-        from slidewise.demo import stream
+        from slidewise.demo import session, stream
     except ModuleNotFoundError as missing:
         if missing.name != "pyspark":
             raise
         raise SlidewiseError("the demo needs PySpark: pip install 'slidewise[spark]'") from missing
 
+    session.require_java()
     console = Console(highlight=False)
     started = time.monotonic()
     events = datasets.factory(machines, seconds, seed=seed, max_delay=stream.LATENESS)
     late = pc.sum(pc.not_equal(events["ts"], events["arrived"])).as_py() or 0
-    console.print(f"{events.num_rows:,} events of {machines} machines, {late:,} of them late. Starting Spark ...")
+    out.mkdir(parents=True, exist_ok=True)
+    console.print(f"{events.num_rows:,} events of {machines} machines, {late:,} of them late.")
+    console.print("Compiling the aggregates and starting Spark ...", style="dim")
 
     board = view.Board(stream.WINDOWS, "power_a", events.num_rows)
     parts: list[pa.Table] = []
-    with tempfile.TemporaryDirectory(prefix="slidewise-demo-") as scratch, stream.session() as spark:
-        source = Path(scratch, "events")
-        source.mkdir()
-        stream.write_files(events, source, _BATCHES)
-        with view.shown(board, console, console.is_terminal if live is None else live) as tell:
-            for batch in stream.batches(spark, source, Path(scratch, "checkpoint")):
-                board.add(batch)
-                parts.append(batch.rows)
-                tell()
+    with ThreadPoolExecutor(1) as beside, tempfile.TemporaryDirectory(prefix="slidewise-demo-") as scratch:
+        batch_call = beside.submit(stream.query, events)  # while Spark starts, compiles what its workers will load
+        with session.session(Path(scratch), out / "spark.log") as spark:
+            expected = batch_call.result()
+            source = stream.write_files(events, Path(scratch, "events"), _BATCHES)
+            with view.shown(board, console, console.is_terminal if live is None else live) as tell:
+                for batch in stream.batches(spark, source, Path(scratch, "checkpoint")):
+                    board.add(batch)
+                    parts.append(batch.rows)
+                    tell()
     results = pa.concat_tables(parts)
 
-    expected = stream.query(events)
     expected = expected.filter(pc.less_equal(expected["ts"], pa.scalar(stream.watermark(events))))
     differences = tuple(stream.differences(results, expected))
     page = _write(results, board, len(parts), late, differences, textwrap.dedent(inspect.getsource(stream.query)), out)
-
     image = page.with_suffix(".png") if png.available() else None
     if image:
         png.write(results, image)
@@ -149,7 +152,6 @@ def _write(
         "late events": f"{late:,}",
         "same as in batch": "no" if differences else "yes",
     }
-    out.mkdir(parents=True, exist_ok=True)
     page = out / "demo.html"
     page.write_text(picture.render(results, facts=facts, code=code), encoding="utf-8")
     return page

@@ -13,10 +13,8 @@ from __future__ import annotations
 import itertools
 import os
 import queue
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -31,7 +29,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import slidewise as sw
 
-__all__ = ["Batch", "WINDOWS", "batches", "differences", "query", "session", "write_files"]
+__all__ = ["Batch", "WINDOWS", "batches", "differences", "query", "watermark", "write_files"]
 
 WINDOWS: Final = {"1s": "1 s", "5s": "5 s", "500r": "500 rows"}
 """Names of the windows of :func:`query`, as they end its columns, and in words."""
@@ -82,39 +80,13 @@ class Batch:
     number: int
     rows: pa.Table
     read: int
-    rate: float
+    seconds: float
     watermark: datetime | None
 
 
-@contextmanager
-def session() -> Iterator[SparkSession]:
-    """An embedded Spark on two cores; a session that runs already is used and left alone."""
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        yield running
-        return
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers would otherwise take python3 from PATH
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # and Spark the machine's outward address, with a warning
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .appName("slidewise demo")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.log.level", "ERROR")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
-    try:
-        yield spark
-    finally:
-        spark.stop()
-
-
-def write_files(events: pa.Table, folder: Path, count: int) -> None:
-    """Cut the events, which are in arrival order, into files of equal stretches of arrival time."""
+def write_files(events: pa.Table, folder: Path, count: int) -> Path:
+    """Cut the events, which are in arrival order, into files of equal stretches of arrival time; returns the folder."""
+    folder.mkdir(exist_ok=True)
     arrived = events["arrived"].cast(pa.int64()).to_numpy()
     ends = np.searchsorted(arrived, np.linspace(arrived[0], arrived[-1] + 1, count + 1))
     now = time.time()
@@ -122,6 +94,7 @@ def write_files(events: pa.Table, folder: Path, count: int) -> None:
         path = folder / f"{number:05}.parquet"
         pq.write_table(events.slice(lo, hi - lo), path)
         os.utime(path, (now - count + number,) * 2)  # Spark takes the oldest file first
+    return folder
 
 
 def batches(spark: SparkSession, folder: Path, checkpoint: Path) -> Iterator[Batch]:
@@ -164,7 +137,7 @@ def _with_progress(running: StreamingQuery, number: int, rows: pa.Table) -> Batc
         number=number,
         rows=rows,
         read=report.get("numInputRows", 0),
-        rate=report.get("processedRowsPerSecond", 0.0),
+        seconds=report.get("durationMs", {}).get("triggerExecution", 0) / 1000,
         watermark=mark if mark.year > 1970 else None,  # 1970 is Spark's word for none yet
     )
 

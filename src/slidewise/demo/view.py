@@ -59,7 +59,7 @@ class Board:
     batch: int = -1
     read: int = 0
     written: int = 0
-    rate: float = 0.0
+    seconds: float = 0.0
     watermark: datetime | None = None
     started: float = field(default_factory=time.monotonic)
     trails: dict[str, list[float | None]] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Board:
     def add(self, batch: Batch) -> None:
         """Take in one micro-batch; O(rows of the batch)."""
         self.batch = batch.number
-        self.rate = batch.rate if batch.read else self.rate  # the last batch only moves the watermark
+        self.seconds = batch.seconds
         self.read += batch.read
         self.written += batch.rows.num_rows
         self.watermark = batch.watermark or self.watermark
@@ -110,7 +110,7 @@ def screen(board: Board) -> RenderableType:
 def line(board: Board) -> str:
     """One micro-batch in one line."""
     return (
-        f"batch {board.batch:>3}  {board.read:>8,} in  {board.written:>8,} out  {board.rate:>7,.0f} rows/s  "
+        f"batch {board.batch:>3}  {board.read:>8,} in  {board.written:>8,} out  {board.seconds:>6.1f} s  "
         f"watermark {_clock(board.watermark)}"
     )
 
@@ -134,12 +134,12 @@ def _head(board: Board) -> Text:
         (f" {share:4.0%}", "bold"),
         ("   batch ", "dim"),
         f"{board.batch}",
+        (" took ", "dim"),
+        (f"{board.seconds:.1f} s", "bold cyan"),
         ("   in ", "dim"),
         f"{board.read:,}",
         ("   out ", "dim"),
         f"{board.written:,}",
-        ("   rows/s ", "dim"),
-        (f"{board.rate:,.0f}", "bold cyan"),
         ("   watermark ", "dim"),
         _clock(board.watermark),
     )
