@@ -150,7 +150,7 @@ Moments = tuple[float, float, float]
 
 def _lift_moments(x: float) -> Moments:
     value = float(x)
-    zero = value - value  # NaN for an infinity: its deviations have no value, in whatever order it is merged
+    zero = value - value  # NaN for an infinity, which makes the variance NaN whatever is merged first
     return (1.0, value + zero, zero)
 
 
@@ -162,8 +162,7 @@ def _merge_moments(a: Moments, b: Moments) -> Moments:
     n = a[0] + b[0]
     delta = b[1] - a[1]
     share = b[0] / n
-    # delta - delta is 0, but NaN where an infinity is inside: so is the variance then, whatever was merged first.
-    return (n, a[1] + delta * share, a[2] + b[2] + delta * delta * a[0] * share + (delta - delta))
+    return (n, a[1] + delta * share, a[2] + b[2] + delta * delta * a[0] * share)
 
 
 def _lower_var(p: Moments) -> float | None:

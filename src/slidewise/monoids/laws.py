@@ -39,11 +39,17 @@ def check(monoid: Monoid, samples: Iterable[Any], *, tolerance: float = TOLERANC
         if not same(got, expected, tolerance * max(scale, 1.0)):
             raise LawError(f"{monoid.name}: {law}: {shown} gave {got!r}, expected {expected!r}")
 
+    def unchanged() -> None:
+        if repr(partials) != before:
+            raise LawError(f"{monoid.name}: immutable: combine or inverse changed a partial in place")
+
     combine, one = monoid.combine, monoid.identity
     before = repr(partials)
     for a in partials:
-        expect("identity on the left", f"combine({one!r}, {a!r})", combine(one, a), a)
-        expect("identity on the right", f"combine({a!r}, {one!r})", combine(a, one), a)
+        left, right = combine(one, a), combine(a, one)
+        unchanged()
+        expect("identity on the left", f"combine({one!r}, {a!r})", left, a)
+        expect("identity on the right", f"combine({a!r}, {one!r})", right, a)
     for a, b in itertools.product(partials, repeat=2):
         whole = combine(a, b)
         if monoid.commutative:
@@ -56,8 +62,7 @@ def check(monoid: Monoid, samples: Iterable[Any], *, tolerance: float = TOLERANC
     for a, b, c in itertools.product(partials, repeat=3):
         left, right = combine(combine(a, b), c), combine(a, combine(b, c))
         expect("associative", f"combine({a!r}, combine({b!r}, {c!r}))", right, left)
-    if repr(partials) != before:
-        raise LawError(f"{monoid.name}: immutable: combine or inverse changed a partial in place")
+    unchanged()
 
 
 def same(a: Any, b: Any, slack: float) -> bool:
