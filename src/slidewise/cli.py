@@ -1,0 +1,125 @@
+"""The command line: ``slidewise demo``, ``slidewise algorithms``, ``slidewise bench``.
+
+A mistake of the user's is one line on standard error and exit code 2, never a traceback. Every command imports what it
+needs when it runs, so ``slidewise --version`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from typer.core import TyperGroup
+
+import slidewise
+from slidewise.errors import SlidewiseError
+
+__all__ = ["app", "main"]
+
+
+class _OneLine(TyperGroup):
+    """Commands whose mistakes are told in one line."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SlidewiseError as mistake:
+            Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(f"slidewise: {mistake}")
+            raise typer.Exit(2) from mistake
+
+
+app = typer.Typer(cls=_OneLine, no_args_is_help=True, add_completion=False, rich_markup_mode="rich")
+
+
+def main() -> None:
+    """The console script."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's workers would otherwise take python3 from PATH
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"slidewise {slidewise.__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example: [bold]slidewise demo --seconds 30[/]")
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Sliding-window aggregation for Python and PySpark."""
+
+
+@app.command(epilog="Example: [bold]slidewise demo --seconds 30 --machines 2 --out /tmp/demo --plain[/]")
+def demo(
+    seconds: Annotated[int, typer.Option(help="Length of the stream, in event time.")] = 60,
+    machines: Annotated[int, typer.Option(help="How many machines report, 100 times a second each.")] = 3,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same events.")] = 7,
+    out: Annotated[Path, typer.Option(help="Folder for the picture and Spark's log; made if missing.")] = Path("out"),
+    plain: Annotated[bool, typer.Option("--plain", help="A line per micro-batch instead of a live board.")] = False,
+) -> None:
+    """A factory's sensors through Spark Structured Streaming: live in the terminal, then as a picture.
+
+    Exit code 1 if the stream's answers differ from those of the same call on a table.
+    """
+    from slidewise.demo import run
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        raise SlidewiseError(f"--out {out}: {failure.strerror}") from failure
+    done = run(seconds=seconds, machines=machines, seed=seed, out=out, live=False if plain else None)
+    if not done.same:
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: [bold]slidewise algorithms --json | jq '.[].name'[/]")
+def algorithms(
+    as_json: Annotated[bool, typer.Option("--json", help="The cards as JSON, every field.")] = False,
+) -> None:
+    """The window algorithms, with what each costs; their names go into [bold]algorithm=[/] of slide."""
+    from slidewise.swag import ALGORITHMS
+
+    cards = [structure.card for structure in ALGORITHMS.values()]
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(card) for card in cards], indent=2, ensure_ascii=False))
+        return
+    console = Console()
+    if not console.is_terminal:
+        console.width = 160
+    table = Table(box=box.SIMPLE_HEAD, title="⊕ per step: insert, evict, query; n elements in the window")
+    columns = ("name", "amortized", "worst", "bulk_evict", "space", "needs", "paper")
+    for column in columns:
+        table.add_column(column.replace("_", " "), no_wrap=column == "name")
+    for card in cards:
+        table.add_row(*(str(getattr(card, column)) for column in columns))
+    console.print(table)
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    epilog="Example: [bold]slidewise bench arrays --quick[/]",
+)
+def bench(context: typer.Context) -> None:
+    """The benchmarks, from a checkout of the repository: arrays, spark_batch, spark_streaming or all.
+
+    Arguments go to [bold]python -m bench[/].
+    """
+    root = Path(slidewise.__file__).resolve().parents[2]
+    if not (root / "bench" / "__main__.py").is_file():
+        raise SlidewiseError("bench: the benchmarks are not part of the installed package; run it in a checkout")
+    raise typer.Exit(subprocess.run([sys.executable, "-m", "bench", *context.args], cwd=root, check=False).returncode)
