@@ -9,6 +9,7 @@ only drawn where its halo is short beside the chunk, so that the halos' cost sta
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,9 +23,10 @@ from slidewise.engine.columns import NO_NULLS, Column, as_objects
 from slidewise.engine.plan import Output, Plan
 from slidewise.errors import ArgumentError, bad
 from slidewise.kernels.blocked import build_blocked
+from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import BASE, MASK, OWN
-from slidewise.kernels.sweep import build_sweep
 from slidewise.swag.bank import Bank
+from slidewise.swag.structure import sweep_of
 from slidewise.windows import bounds
 from slidewise.windows.window import Window
 
@@ -59,7 +61,7 @@ def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threa
     answers = [Answers(output, output.ops.outputs(length), np.ones(length, dtype=np.bool_)) for output in plan.outputs]
     jobs: list[Callable[[], None]] = []
     for output in plan.outputs:  # built here, so that threads find them built
-        blocked_of(output) if output.choice.blocked else kernel_of(output)
+        blocked_of(output) if output.choice.blocked else sweep_of(output.choice.structure, output.ops)
     for window in plan.windows:
         mine = [answer for answer in answers if answer.output.window is window]
         for first, last in _chunks(plan, window, arranged):
@@ -124,27 +126,18 @@ def sweep(
     valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
     if not ops.compiled:
         lo, hi, runs, valid = lo.tolist(), hi.tolist(), runs.tolist(), valid.tolist()
-    kernel = kernel_of(output)
+    kernel = sweep_of(structure, ops)
     kernel(bank.cols, bank.regs, values, valid, has_nulls, lo, hi, runs, output.window.min_rows, outs, ok)
-
-
-def kernel_of(output: Output) -> Callable[..., Any]:
-    """The sweep of an output's algorithm and monoid; built once for each pair."""
-    key = (output.ops, output.choice.structure)
-    if key not in _KERNELS:
-        _KERNELS[key] = build_sweep(output.ops, output.choice.structure.build(output.ops, output.ops.jit))
-    return _KERNELS[key]
 
 
 def blocked_of(output: Output) -> Callable[..., Any]:
     """The blocked kernel of an output's monoid; built once."""
-    if output.ops not in _BLOCKED:
-        _BLOCKED[output.ops] = build_blocked(output.ops)
-    return _BLOCKED[output.ops]
+    return _blocked(output.ops)
 
 
-_KERNELS: dict[Any, Callable[..., Any]] = {}
-_BLOCKED: dict[Any, Callable[..., Any]] = {}
+@functools.lru_cache(maxsize=512)
+def _blocked(ops: Ops) -> Callable[..., Any]:
+    return build_blocked(ops)
 
 
 # ---- one chunk ------------------------------------------------------------------------------------------------------

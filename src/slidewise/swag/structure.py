@@ -8,6 +8,8 @@ as they are in object mode and as machine code in compiled mode.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +22,10 @@ from slidewise.kernels.sweep import Steps, build_sweep
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.bank import Bank
 from slidewise.swag.card import Card
+
+
+NEVER = 2**62
+"""More rows than any window has: a sweep that asks for so many answers nothing."""
 
 
 class Structure:
@@ -62,11 +68,10 @@ class Structure:
         self.refuse(monoid)
         self.monoid = monoid
         self.capacity = capacity
+        self._types: tuple[str | None, ...] = (None,) if types is None else types
         self._ops = object_ops(monoid, 1) if types is None else compiled_ops(monoid, types)
-        self._steps = self.build(self._ops, self._ops.jit)
         self._bank = Bank(self._ops.columns, compiled=self._ops.compiled, extra=self.extra, own=self.own)
         self._bank.add(capacity if capacity is not None else 0)
-        self._sweep: Any = None
         self.clear()
 
     @classmethod
@@ -77,10 +82,7 @@ class Structure:
 
     def clear(self) -> None:
         """Drop everything; O(1)."""
-        registers = self._bank.regs[0]
-        registers[HEAD] = registers[TAIL] = 0
-        registers[LAST] = -1
-        self._steps.clear(self._bank.cols, registers)
+        self._sweep((), 0, fresh=True)
 
     def __len__(self) -> int:
         return self._bank.length(0)
@@ -88,21 +90,18 @@ class Structure:
     def insert(self, *value: Any) -> None:
         """Append the newest element, lifted; a lift of several columns takes as many values."""
         self._make_room(1)
-        registers = self._bank.regs[0]
-        registers[LAST] = registers[TAIL]
-        inputs = tuple([x] for x in value) if not self._ops.compiled else tuple(np.array([x]) for x in value)
-        self._steps.insert(self._bank.cols, registers, self._ops.lift_at(inputs, 0))
+        self._sweep(tuple(_column([x], dtype) for x, dtype in zip(value, self._types, strict=True)), 1)
 
     def insert_null(self) -> None:
         """Append an element that takes a place and has no value."""
         self._make_room(1)
-        self._steps.insert(self._bank.cols, self._bank.regs[0], self._ops.identity)
+        self._sweep(tuple(_column([0], dtype) for dtype in self._types), 1, valid=np.zeros(1, dtype=np.bool_))
 
     def evict(self) -> None:
         """Drop the oldest element; IndexError on an empty window."""
         if len(self) == 0:
             raise IndexError("evict from an empty window")
-        self._steps.evict(self._bank.cols, self._bank.regs[0])
+        self.evict_many(1)
 
     def evict_many(self, n: int) -> None:
         """Drop the n oldest elements."""
@@ -110,19 +109,12 @@ class Structure:
             raise ArgumentError(f"n={n!r}: expected an integer of at least 0")
         if n > len(self):
             raise IndexError(f"evict_many({n}) from a window of {len(self)}")
-        for _ in range(n):
-            self._steps.evict(self._bank.cols, self._bank.regs[0])
+        self._sweep((), 0, lo=[n - len(self)], hi=[0], min_rows=NEVER)
 
     def query(self) -> Any:
         """The answer over the window: None (null) if it holds no value, unless the monoid answers that too."""
-        registers = self._bank.regs[0]
-        if registers[LAST] < registers[HEAD] and not self.monoid.answers_empty:
-            return None
-        return self.monoid.lowered(self.partial())
-
-    def partial(self) -> Any:
-        """The partial of the whole window, the identity if it is empty."""
-        return self._steps.query(self._bank.cols, self._bank.regs[0])
+        (answer,) = self._answers(*self._sweep((), 0, lo=[-len(self)], hi=[0]))
+        return answer
 
     def extend(self, values: Any, size: int | None = None) -> list[Any]:
         """Insert each value and answer after each, keeping the `size` newest; one call of compiled code in that mode.
@@ -134,30 +126,50 @@ class Structure:
         >>> window.extend([1.0, 2.0, 3.0], size=2)
         [1.0, 3.0, 5.0]
         """
-        outs, ok = self.extend_arrays(_column(values, self._ops), size)
-        answers = list(zip(*(out.tolist() for out in outs), strict=True)) if self._ops.packed else list(outs[0])
-        if self._ops.compiled and not self._ops.packed:
-            answers = outs[0].tolist()
-        return [answer if good else None for answer, good in zip(answers, ok, strict=True)]
+        return self._answers(*self.extend_arrays(_column(values, self._types[0]), size))
 
     def extend_arrays(self, values: Any, size: int | None = None) -> tuple[tuple[Any, ...], Any]:
         """As `extend`, for an array of the mode's dtype; the answers as arrays with their validity."""
         n, held = len(values), len(self)
-        rows = np.arange(n, dtype=np.int64)
-        lo = np.full(n, -held, dtype=np.int64) if size is None else np.maximum(rows + 1 - size, -held)
-        hi = rows + 1
-        live = held + n if size is None else max(held, min(size + 1, held + n))
+        hi = np.arange(1, n + 1, dtype=np.int64)
+        lo = np.full(n, -held, dtype=np.int64) if size is None else np.maximum(hi - size, -held)
+        live = held + n if size is None else max(held, min(size, held + n))
         self._make_room(live - held)
-        if self._sweep is None:
-            self._sweep = build_sweep(self._ops, self._steps)
-        runs = np.array([[0, 0, 0, n, 0, n]], dtype=np.int64)
-        outs, ok = self._ops.outputs(n), np.ones(n, dtype=np.bool_)
-        valid = np.zeros(0, dtype=np.bool_)
-        if not self._ops.compiled:
-            lo, hi, runs = lo.tolist(), hi.tolist(), runs.tolist()
-        bank = self._bank
-        self._sweep(bank.cols, bank.regs, (values,), valid, False, lo, hi, runs, 0, outs, ok)
+        return self._sweep((values,), n, lo=lo, hi=hi)
+
+    def _sweep(
+        self,
+        inputs: tuple[Any, ...],
+        rows: int,
+        *,
+        lo: Any = (),
+        hi: Any = (),
+        valid: Any = None,
+        fresh: bool = False,
+        min_rows: int = 0,
+    ) -> tuple[tuple[Any, ...], Any]:
+        """Every method comes down to this: the same loop that sweeps whole columns, over these rows and answers."""
+        ops, bank, answers = self._ops, self._bank, len(lo)
+        if not inputs:
+            inputs = tuple(_column([], dtype) for dtype in self._types)
+        outs, ok = ops.outputs(answers), np.ones(answers, dtype=np.bool_)
+        has_nulls = valid is not None
+        runs: Any = [[0, int(fresh), 0, rows, 0, answers]]
+        if ops.compiled:
+            lo, hi = np.asarray(lo, dtype=np.int64), np.asarray(hi, dtype=np.int64)
+            runs = np.array(runs, dtype=np.int64)
+            valid = np.zeros(0, dtype=np.bool_) if valid is None else valid
+        sweep_of(type(self), ops)(bank.cols, bank.regs, inputs, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
         return outs, ok
+
+    def _answers(self, outs: tuple[Any, ...], ok: Any) -> list[Any]:
+        if not self._ops.compiled:
+            found = outs[0]
+        elif self._ops.packed:
+            found = list(zip(*(out.tolist() for out in outs), strict=True))
+        else:
+            found = outs[0].tolist()
+        return [answer if good else None for answer, good in zip(found, ok.tolist(), strict=True)]
 
     def _make_room(self, more: int) -> None:
         need = len(self) + more
@@ -191,15 +203,20 @@ class Structure:
         return values if isinstance(self._ops.identity, tuple) else values[0]
 
 
+@functools.lru_cache(maxsize=512)
+def sweep_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:
+    """The sweep of one algorithm and one monoid; built once."""
+    return build_sweep(ops, structure.build(ops, ops.jit))
+
+
 def _check_capacity(capacity: int | None) -> None:
     if capacity is not None and (not isinstance(capacity, int) or isinstance(capacity, bool) or capacity < 1):
         raise ArgumentError(f"capacity={capacity!r}: expected an integer of at least 1, or None")
 
 
-def _column(values: Any, ops: Ops) -> Any:
-    if not ops.compiled:
+def _column(values: Any, dtype: str | None) -> Any:
+    if dtype is None:
         return list(values)
-    array = np.ascontiguousarray(values)
-    array = array.astype(np.float64 if array.dtype.kind == "f" else np.int64, copy=False).view()
+    array = np.ascontiguousarray(values, dtype=dtype).view()
     array.flags.writeable = False
     return array

@@ -1,0 +1,124 @@
+"""Kernels on disk: what a process compiled, the next one finds; what changes the code changes the key."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import slidewise as sw
+from slidewise.kernels import cache
+from slidewise.kernels.ops import CannotCompile, compiled_ops
+
+PROGRAM = """
+import json, sys
+import numpy as np
+import slidewise as sw
+from slidewise.kernels import cache
+factor = float(sys.argv[1])
+mine = sw.Monoid(identity=0.0, lift=lambda x: x * factor, combine=lambda a, b: a + b, name="scaled")
+times = np.arange(100).astype("datetime64[s]")
+out = sw.slide(np.ones(100), [sw.max(), sw.aggregate(mine)], sw.trailing("10 s"), order=times)
+blocked = sw.slide(np.ones(100), sw.stddev(), sw.trailing(10))
+print(json.dumps({"hits": cache.hits, "compiles": cache.compiles, "last": out["scaled"][-1]}))
+"""
+
+
+def run(folder: Path, factor: float) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(factor)],
+        env={"SLIDEWISE_CACHE_DIR": str(folder), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    first = run(tmp_path, 2.0)
+    assert first["hits"] == 0
+    # two sweeps, one blocked loop, one bounds kernel, and a type probe for each of the three monoids: no kernel twice
+    assert first["compiles"] == 7
+    second = run(tmp_path, 2.0)
+    assert (second["compiles"], second["hits"]) == (0, first["compiles"])
+    assert second["last"] == first["last"] == 20.0
+
+
+def test_a_closure_with_another_value_is_another_kernel(tmp_path: Path) -> None:
+    run(tmp_path, 2.0)
+    other = run(tmp_path, 3.0)
+    assert other["last"] == 30.0
+    assert other["compiles"] == 2  # its probe and its sweep
+
+
+def test_a_damaged_cache_is_no_worse_than_none(tmp_path: Path) -> None:
+    run(tmp_path, 2.0)
+    for file in tmp_path.glob("*.nb?"):
+        file.write_bytes(b"not machine code")
+    assert run(tmp_path, 2.0)["last"] == 20.0
+
+
+def _digest_of(**changes: object) -> str:
+    scope: dict[str, object] = {"k": 1, "math": math, **changes}
+    exec("def f(x):\n    return x * k + math.pi", scope)
+    return cache.digest(scope["f"])
+
+
+def test_the_digest_follows_globals() -> None:
+    assert _digest_of() == _digest_of()
+    assert _digest_of() != _digest_of(k=2)
+    assert _digest_of(k=2) != _digest_of(k=2.0)
+
+
+def test_the_digest_follows_called_functions() -> None:
+    def make(inner):  # type: ignore[no-untyped-def]
+        return lambda x: inner(x)
+
+    assert cache.digest(make(lambda x: x + 1)) == cache.digest(make(lambda x: x + 1))
+    assert cache.digest(make(lambda x: x + 1)) != cache.digest(make(lambda x: x + 2))
+
+
+def test_the_digest_follows_defaults_and_nested_code() -> None:
+    assert cache.digest(lambda x, y=1: x + y) != cache.digest(lambda x, y=2: x + y)
+    assert cache.digest(lambda x: (lambda z: z + 1)(x)) != cache.digest(lambda x: (lambda z: z + 2)(x))
+
+
+def test_what_cannot_be_digested_is_not_guessed() -> None:
+    thing = object()
+    with pytest.raises(cache.CannotDigest):
+        cache.digest(lambda x: (x, thing))
+
+
+@pytest.mark.parametrize(
+    ("identity", "lift", "combine", "fields"),
+    [
+        (0, None, lambda a, b: a + b, ("float64",)),
+        ((0, 0), lambda x: (1, x), lambda a, b: (a[0] + b[0], a[1] + b[1]), ("int64", "float64")),
+        (0, lambda x: 1, lambda a, b: (a + b) / 1, ("float64",)),
+        (False, lambda x: x > 0, lambda a, b: a or b, ("bool",)),
+    ],
+)
+def test_field_types_are_asked_of_numba(identity, lift, combine, fields) -> None:  # type: ignore[no-untyped-def]
+    monoid = sw.Monoid(identity=identity, lift=lift, combine=combine, name="m")
+    assert compiled_ops(monoid, ("float64",)).fields == fields
+
+
+@pytest.mark.parametrize(
+    ("monoid", "why"),
+    [
+        (sw.Monoid(identity=None, combine=lambda a, b: b, name="m"), "not a number"),
+        (sw.Monoid(identity=(), combine=lambda a, b: b, name="m"), "not a number"),
+        (sw.Monoid(identity=2**70, combine=lambda a, b: b, name="m"), "int64"),
+        (sw.Monoid(identity=0, combine=max, name="m"), "plain Python function"),
+        (sw.Monoid(identity=0.0, combine=lambda a, b: {a: b}, name="m"), "Numba"),
+        (sw.Monoid(identity=0.0, lift=lambda x: (x, x), combine=lambda a, b: a, name="m"), "fields"),
+    ],
+)
+def test_object_mode_says_why(monoid: sw.Monoid, why: str) -> None:
+    with pytest.raises(CannotCompile, match=why):
+        compiled_ops(monoid, ("float64",))
