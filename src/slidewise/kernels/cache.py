@@ -166,8 +166,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba is untyped
         global hits
         try:
             found = super().load_overload(sig, target_context)
-        except Exception:  # a damaged or foreign file must never be worse than no file
+        except Exception:  # a damaged file must never be worse than no file: away with it, so that it can be written anew
             found = None
+            Path(self._cache_file._index_path).unlink(missing_ok=True)
         if found is not None:
             hits += 1
         return found
