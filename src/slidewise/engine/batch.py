@@ -26,7 +26,7 @@ from slidewise.kernels.blocked import build_blocked
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import BASE, MASK, OWN
 from slidewise.swag.bank import Bank
-from slidewise.swag.structure import sweep_of
+from slidewise.swag.structure import NEVER, sweep_of
 from slidewise.windows import bounds
 from slidewise.windows.window import Window
 
@@ -115,8 +115,13 @@ def sweep(
     runs: Any,
     outs: tuple[Any, ...],
     ok: Any,
+    *,
+    answer: bool = True,
 ) -> None:
-    """Drive the output's algorithm over these bounds; without a bank, in a fresh one with a single slot."""
+    """Drive the output's algorithm over these bounds; without a bank, in a fresh one with a single slot.
+
+    `answer` False moves the windows and lowers nothing.
+    """
     ops, structure = output.ops, output.choice.structure
     if bank is None:
         bank = Bank(ops.columns, compiled=ops.compiled, extra=structure.extra, own=structure.own)
@@ -127,7 +132,8 @@ def sweep(
     if not ops.compiled:
         lo, hi, runs, valid = lo.tolist(), hi.tolist(), runs.tolist(), valid.tolist()
     kernel = sweep_of(structure, ops)
-    kernel(bank.cols, bank.regs, values, valid, has_nulls, lo, hi, runs, output.window.min_rows, outs, ok)
+    min_rows = output.window.min_rows if answer else NEVER
+    kernel(bank.cols, bank.regs, values, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
 
 
 def blocked_of(output: Output) -> Callable[..., Any]:

@@ -58,15 +58,20 @@ class Carry:
         """The key is gone: its slot may serve another, whose first run must be fresh."""
         self._free.append(slot)
 
-    def events(self, columns: dict[str, Column], times: Any, runs: Runs) -> list[Answers]:
-        """Insert these rows; an answer for each of them, by output in the plan's order."""
-        found = [answer for lane in self._lanes for answer in lane.events(columns, times, runs)]
-        place = {id(answer.output): answer for answer in found}
+    def events(self, columns: dict[str, Column], times: Any, runs: Runs, *, answer: bool = True) -> list[Answers]:
+        """Insert these rows; an answer for each of them, by output in the plan's order.
+
+        `answer` False is for rows that were answered before: windows move, nothing is lowered, all answers are null.
+        """
+        found = [one for lane in self._lanes for one in lane.events(columns, times, runs, answer)]
+        place = {id(one.output): one for one in found}
         return [place[id(output)] for output in self.plan.outputs]
 
-    def steps(self, columns: dict[str, Column], times: Any, runs: Runs, upto: Any) -> tuple[Rows, list[Answers]]:
+    def steps(
+        self, columns: dict[str, Column], times: Any, runs: Runs, upto: Any, *, answer: bool = True
+    ) -> tuple[Rows, list[Answers]]:
         """Insert these rows; an answer for each window of run r that ends by `upto[r]` and was not answered before."""
-        return self._lanes[0].steps(columns, times, runs, upto)
+        return self._lanes[0].steps(columns, times, runs, upto, answer)
 
 
 class _Lane:
@@ -90,15 +95,17 @@ class _Lane:
         if len(self.seen) < self.ring.slots:
             self.seen = np.concatenate([self.seen, np.zeros(max(8, len(self.seen)), dtype=np.int64)])
 
-    def events(self, columns: dict[str, Column], times: Any, runs: Runs) -> list[Answers]:
+    def events(self, columns: dict[str, Column], times: Any, runs: Runs, answer: bool) -> list[Answers]:
         first, last = runs.starts[:-1], runs.starts[1:]
         lo, hi = self._event_bounds(times, runs, first, last)
         need = np.zeros(len(runs), dtype=np.int64)
         if len(hi):
             need = np.maximum(np.maximum.reduceat(hi - lo, first), last - lo[last - 1])
-        return self._sweep(columns, runs, lo, hi, first, last, need)
+        return self._sweep(columns, runs, lo, hi, first, last, need, answer)
 
-    def steps(self, columns: dict[str, Column], times: Any, runs: Runs, upto: Any) -> tuple[Rows, list[Answers]]:
+    def steps(
+        self, columns: dict[str, Column], times: Any, runs: Runs, upto: Any, answer: bool
+    ) -> tuple[Rows, list[Answers]]:
         first, last = runs.starts[:-1], runs.starts[1:]
         if self.window.rows is not None:
             rows, lo, hi, counts = self._row_steps(runs, first, last)
@@ -107,7 +114,7 @@ class _Lane:
         ends = np.cumsum(counts)
         held = np.array([self._held(int(slot)) for slot in runs.slots], dtype=np.int64)
         held[runs.fresh] = 0
-        return rows, self._sweep(columns, runs, lo, hi, ends - counts, ends, held + last - first)
+        return rows, self._sweep(columns, runs, lo, hi, ends - counts, ends, held + last - first, answer)
 
     def _held(self, slot: int) -> int:
         return self.banks[0].length(slot) if self.banks else 0
@@ -163,7 +170,7 @@ class _Lane:
         return Rows(run, begins, ends), begins + shift, ends + shift, counts
 
     def _sweep(
-        self, columns: dict[str, Column], runs: Runs, lo: Any, hi: Any, first: Any, last: Any, need: Any
+        self, columns: dict[str, Column], runs: Runs, lo: Any, hi: Any, first: Any, last: Any, need: Any, answer: bool
     ) -> list[Answers]:
         fresh = np.asarray(runs.fresh, dtype=np.int64)
         table = np.stack([runs.slots, fresh, runs.starts[:-1], runs.starts[1:], first, last], axis=1)
@@ -172,6 +179,6 @@ class _Lane:
             bank.compact()
             bank.reserve_all(runs.slots, need)
             outs, ok = output.ops.outputs(len(lo)), np.ones(len(lo), dtype=np.bool_)
-            sweep(output, bank, 0, inputs_of(self.plan, output, columns), lo, hi, table, outs, ok)
+            sweep(output, bank, 0, inputs_of(self.plan, output, columns), lo, hi, table, outs, ok, answer=answer)
             found.append(Answers(output, outs, ok))
         return found
