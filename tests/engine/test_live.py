@@ -39,7 +39,7 @@ def aggregate(function: str) -> sw.Aggregate:
 
 @dataclass(frozen=True)
 class Stream:
-    """Values of one kind, rising times (with ties), a window; `scale` bounds Σ|x| and Σx² of any window."""
+    """Values of one kind, rising times (with ties), a window; `scale` bounds Σ|x| of any window, for var Σx²."""
 
     function: str
     values: list[Any]
@@ -48,8 +48,10 @@ class Stream:
 
     @property
     def scale(self) -> float | None:
-        numbers = [x for x in self.values if isinstance(x, float) and math.isfinite(x)]
-        return sum(abs(x) + x * x for x in numbers) if self.function not in ("min", "max") and numbers else None
+        if self.function in ("min", "max", "concat"):
+            return None
+        numbers = [float(x) for x in self.values if x is not None and math.isfinite(x)]
+        return sum(x * x if self.function == "var" else abs(x) for x in numbers)
 
     def order(self) -> list[dt.datetime] | None:
         return self.times if self.window.by_time else None

@@ -83,9 +83,7 @@ def key_codes(keys: Sequence[pa.ChunkedArray | pa.Array], length: int) -> tuple[
     groups = 1
     for column in keys:
         column = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
-        column = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        column = column.cast(pa.string()) if pa.types.is_null(column.type) else column
-        encoded = column.dictionary_encode("encode").combine_chunks()
+        encoded = sortable(column).dictionary_encode("encode").combine_chunks()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.chunk(0)
         mine = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -96,6 +94,17 @@ def key_codes(keys: Sequence[pa.ChunkedArray | pa.Array], length: int) -> tuple[
             distinct, codes = np.unique(codes * size + mine, return_inverse=True)
             groups = max(1, len(distinct))
     return (codes, groups) if codes is not None else (None, 1)
+
+
+def sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same values in a type that Arrow can sort and encode."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+    if pa.types.is_float16(column.type):
+        return column.cast(pa.float32())
+    return column.cast(pa.string()) if pa.types.is_null(column.type) else column
 
 
 def _by_order(order: Sequence[tuple[str, pa.ChunkedArray]], times: Any) -> Any:
@@ -109,7 +118,7 @@ def _by_order(order: Sequence[tuple[str, pa.ChunkedArray]], times: Any) -> Any:
             values = None if isinstance(column.values, list) else column.values
         if values is not None:
             return None if _rising(values) else np.argsort(values, kind="stable")
-    table = pa.table({f"{k}": column for k, (_, column) in enumerate(order)})
+    table = pa.table({f"{k}": sortable(column) for k, (_, column) in enumerate(order)})
     rows = pc.sort_indices(table, sort_keys=[(f"{k}", "ascending") for k in range(len(order))])
     return rows.to_numpy().astype(np.int64)
 

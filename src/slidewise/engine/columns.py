@@ -48,13 +48,13 @@ def frozen(array: Any) -> Any:
     return array
 
 
-def kind_of(arrow: pa.DataType | None) -> Kind:
-    """How a monoid sees a column of this type; None is a column of Python objects of no Arrow type.
+def kind_of(arrow: pa.DataType | None, objects: Kind = "object") -> Kind:
+    """How a monoid sees a column of this type; None is a column of Python objects of no Arrow type, `objects` its kind.
 
     A column of type null has no value that could tell its kind: it is taken as floats, all of them null.
     """
     if arrow is None:
-        return "object"
+        return objects
     if pa.types.is_dictionary(arrow):
         return kind_of(arrow.value_type)
     if pa.types.is_boolean(arrow):
@@ -67,7 +67,9 @@ def kind_of(arrow: pa.DataType | None) -> Kind:
         return "decimal"
     if pa.types.is_temporal(arrow) and not pa.types.is_interval(arrow):
         return "temporal"
-    return "nested" if pa.types.is_nested(arrow) else "object"
+    if isinstance(arrow, pa.BaseExtensionType):
+        return "unordered" if pa.types.is_nested(arrow.storage_type) else "object"
+    return "unordered" if pa.types.is_nested(arrow) else "object"
 
 
 def dtype_of(kind: Kind) -> str | None:

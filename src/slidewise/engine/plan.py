@@ -18,12 +18,13 @@ from slidewise.engine.columns import dtype_of, kind_of
 from slidewise.errors import ArgumentError, bad, listed, shown
 from slidewise.kernels.ops import CannotCompile, Ops, compiled_ops, object_ops
 from slidewise.monoids.aggregate import Aggregate, Family
+from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.choose import Choice, choose
 from slidewise.windows.duration import NANOS
 from slidewise.windows.window import Window
 
-VALUE = "value"
+VALUE = "data"
 """The name of a plain sequence's only column."""
 
 START, END = "window_start", "window_end"
@@ -113,19 +114,19 @@ def make_plan(
     algorithm: str = "auto",
     plain: bool = False,
     whole: bool = True,
-    objects: str = "object",
+    objects: tuple[Kind, str] = ("object", "object"),
 ) -> Plan:
     """Check a call and resolve it; `types` are the columns there are.
 
     `plain`: the data is a sequence of values, so aggregates name no column. `whole`: whole columns will be swept, so
-    the blocked kernel may serve. `objects` says, in words, what a column of no Arrow type holds.
+    the blocked kernel may serve. `objects` says what a column of no Arrow type holds: the kind, and in words.
     """
     wanted = _aggregates(aggregates)
     windows = _windows(window)
     keys = _names("by", by, types)
     orders = _names("order", order, types)
-    _refuse_nested("by", keys, types)
-    _refuse_nested("order", orders, types)
+    _refuse_unordered("by", keys, types)
+    _refuse_unordered("order", orders, types)
     unit = _unit(windows, orders, types)
     if not isinstance(algorithm, str):
         raise bad("algorithm", algorithm, "'auto' or the name of an algorithm")
@@ -191,10 +192,10 @@ def _names(argument: str, given: object, types: Mapping[str, pa.DataType | None]
     return names
 
 
-def _refuse_nested(argument: str, names: Sequence[str], types: Mapping[str, pa.DataType | None]) -> None:
+def _refuse_unordered(argument: str, names: Sequence[str], types: Mapping[str, pa.DataType | None]) -> None:
     for name in names:
         arrow = types[name]
-        if arrow is not None and (pa.types.is_nested(arrow) or pa.types.is_interval(arrow)):
+        if arrow is not None and (kind_of(arrow) == "unordered" or pa.types.is_interval(arrow)):
             raise ArgumentError(
                 f"{argument}={name!r}: is of type {arrow}; expected plain values such as integers, strings or times"
             )
@@ -233,12 +234,12 @@ def _output(
     algorithm: str,
     plain: bool,
     whole: bool,
-    objects: str,
+    objects: tuple[Kind, str],
 ) -> Output:
     inputs = _inputs(aggregate, types, plain)
     arrows = [types[column] for column in inputs]
-    held = next((objects if arrow is None else str(arrow) for arrow in arrows), None)
-    monoid = aggregate.monoid(tuple(kind_of(arrow) for arrow in arrows), held)
+    held = next((objects[1] if arrow is None else str(arrow) for arrow in arrows), None)
+    monoid = aggregate.monoid(tuple(kind_of(arrow, objects[0]) for arrow in arrows), held)
     ops = make_ops(monoid, arrows)
     fixed = window.rows is not None and window.per_event and whole
     choice = choose(monoid, algorithm=algorithm, fixed_rows=fixed, compiled=ops.compiled)
@@ -323,6 +324,9 @@ def _result_type(monoid: Monoid, ops: Ops, inputs: list[pa.DataType | None]) -> 
 
 
 def _refuse_collisions(plan: Plan, types: Mapping[str, Any]) -> None:
+    for name in () if plan.per_event else plan.by:
+        if name in (START, END):
+            raise ArgumentError(f"by={name!r}: is the name of a column of the result; expected another name")
     taken = list(types) if plan.per_event else [*plan.by, START, END]
     for output in plan.outputs:
         if output.name in taken:

@@ -242,7 +242,7 @@ def _choose_mean(kind: Kind | None) -> Monoid | None:
 
 def _choose_ordered(ints: Monoid, floats: Monoid, objects: Monoid) -> Callable[[Kind | None], Monoid | None]:
     def choose(kind: Kind | None) -> Monoid | None:
-        if kind is None or kind == "nested":
+        if kind is None or kind == "unordered":
             return None
         return floats if kind == "float" else ints if kind in COMPILED else objects
 

@@ -22,9 +22,9 @@ class Frame:
     """An eager or lazy table of any kind, read through Arrow."""
 
     def __init__(self, data: Any) -> None:
-        self.native = data
         self.lazy = False
-        if isinstance(data, pa.RecordBatch):
+        self.batch = isinstance(data, pa.RecordBatch)
+        if self.batch:
             data = pa.Table.from_batches([data])
         _refuse_repeated(data)
         frame = nw.from_native(data)
@@ -32,7 +32,6 @@ class Frame:
             self.lazy = True
             frame = frame.collect()
         self.frame: nw.DataFrame[Any] = frame
-        self.kind = str(frame.implementation)
         self._arrow: dict[str, pa.ChunkedArray] = {}
         self.types = self._types([name for name in frame.columns if isinstance(name, str)])
 
@@ -62,9 +61,11 @@ class Frame:
         if self.frame.implementation.is_polars():
             import polars as pl
 
-            made = pl.from_arrow(table)
-            return made.lazy() if self.lazy and isinstance(made, pl.DataFrame) else made
-        return table
+            made = pl.DataFrame(pl.from_arrow(table))
+            had = self.frame.to_native().schema
+            made = made.cast({name: had[name] for name in windows.column_names if name not in (START, END)})
+            return made.lazy() if self.lazy else made
+        return self._back(table)
 
     def _series(self, result: Result) -> Any:
         from slidewise.tables.pandas_nulls import to_series
@@ -99,7 +100,13 @@ class Frame:
         table: pa.Table = self.frame.to_native()
         for name, one in new.items():
             table = table.append_column(name, one)
-        return table
+        return self._back(table)
+
+    def _back(self, table: pa.Table) -> pa.Table | pa.RecordBatch:
+        if not self.batch:
+            return table
+        parts = [column.combine_chunks() for column in table.columns]
+        return pa.RecordBatch.from_arrays(parts, schema=table.schema)
 
     def _is_pandas(self) -> bool:
         return bool(self.frame.implementation.is_pandas())
@@ -112,6 +119,8 @@ class Frame:
         column: pa.ChunkedArray = self.frame.select(name).to_arrow().column(name)
         if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
             column = column.cast(pa.string()) if column.nbytes < 2**31 - 1 else column.cast(pa.large_string())
+        if pa.types.is_binary_view(column.type):
+            column = column.cast(pa.large_binary())
         return column
 
     def _types(self, names: list[str]) -> dict[str, pa.DataType | None]:

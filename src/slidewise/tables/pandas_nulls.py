@@ -11,7 +11,6 @@ own (`Float64`, Arrow-backed) keep NaN apart. A result is of the same sort as th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -50,17 +49,20 @@ def from_series(series: pd.Series[Any]) -> pa.ChunkedArray:
 
 def to_series(array: pa.Array | pa.ChunkedArray, like: Any = None) -> pd.Series[Any]:
     """An Arrow column as pandas has it; `like` is the dtype of the column it was computed of, if there is one."""
-    made: pd.Series[Any] = array.to_pandas(types_mapper=_mapper(like, has_null=array.null_count > 0))
+    dtype = _dtype(array.type, like, has_null=array.null_count > 0)
+    made: pd.Series[Any] = array.to_pandas(types_mapper=None if dtype is None else lambda arrow: dtype)
     return made
 
 
-def _mapper(like: Any, *, has_null: bool) -> Callable[[pa.DataType], Any]:
+def _dtype(arrow: pa.DataType, like: Any, *, has_null: bool) -> Any:
+    """The pandas dtype for a result of this type; None for Arrow's own choice."""
     if isinstance(like, pd.ArrowDtype):
-        return pd.ArrowDtype
+        return pd.ArrowDtype(arrow)
     if isinstance(like, tuple(type(dtype) for dtype in _MASKED.values())):
-        return _MASKED.get
-    strings = {pa.string(): like, pa.large_string(): like} if isinstance(like, pd.StringDtype) else {}
-    return {**strings, **(_NULLABLE if has_null else {})}.get
+        return _MASKED.get(arrow)
+    if isinstance(like, pd.StringDtype) and (pa.types.is_string(arrow) or pa.types.is_large_string(arrow)):
+        return like
+    return _NULLABLE.get(arrow) if has_null else None
 
 
 def _line(error: Exception) -> str:

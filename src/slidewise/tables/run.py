@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.engine.arrange import Arranged, arrange
+from slidewise.engine.arrange import Arranged, arrange, sortable
 from slidewise.engine.batch import Answers, Rows, run_events, run_steps
 from slidewise.engine.columns import Column, to_arrow, to_column
 from slidewise.engine.plan import END, START, Plan
@@ -80,7 +80,7 @@ def _by_key(plan: Plan, source: Source, arranged: Arranged, rows: Rows) -> Any:
     if not plan.by:
         return None
     firsts = _first_rows(arranged, np.arange(len(arranged.starts) - 1))
-    keys = {f"{k}": _plain(_arrow(source(name)).take(firsts)) for k, name in enumerate(plan.by)}
+    keys = {f"{k}": sortable(_arrow(source(name)).take(firsts)) for k, name in enumerate(plan.by)}
     order = pc.sort_indices(pa.table(keys), sort_keys=[(name, "ascending") for name in keys])
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order.to_numpy()] = np.arange(len(order))
@@ -91,13 +91,6 @@ def _by_key(plan: Plan, source: Source, arranged: Arranged, rows: Rows) -> Any:
 def _first_rows(arranged: Arranged, runs: Any) -> pa.Array:
     places = arranged.starts[runs]
     return pa.array(places if arranged.rows is None else arranged.rows[places])
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A key column of a type that sorts by value."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.cast(pa.string()) if pa.types.is_null(column.type) else column
 
 
 def window_table(plan: Plan, source: Source, arranged: Arranged, rows: Rows) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping, Set
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 from slidewise.engine.columns import Column
 from slidewise.engine.plan import VALUE
 from slidewise.errors import ArgumentError, bad, shown
+from slidewise.monoids.kinds import Kind
 from slidewise.tables.run import Result
 
 PLAIN = (int, float, str, bytes, Decimal, dt.datetime, dt.date, dt.timedelta, np.generic)
@@ -33,11 +35,12 @@ class Sequence:
         return {name: None if isinstance(c, Column) else c.type for name, c in self._columns.items()}
 
     @property
-    def objects(self) -> str:
-        """The Python types among values of no Arrow type, in words."""
+    def objects(self) -> tuple[Kind, str]:
+        """Values of no Arrow type: their kind, and in words their Python types."""
         column = self._columns[VALUE]
         held = column.values if isinstance(column, Column) else []
-        return " and ".join(sorted({_type_name(value) for value in held if value is not None}))
+        one_of_each = {_type_name(value): value for value in held if value is not None}
+        return "object" if _comparable(list(one_of_each.values())) else "unordered", " and ".join(sorted(one_of_each))
 
     def attach(self, argument: str, given: Any) -> list[str]:
         """Take an array (or several, in a list or tuple of arrays) as `order` or `by`; the names it goes by inside."""
@@ -52,7 +55,7 @@ class Sequence:
             many = [given]
         names = []
         for k, one in enumerate(many):
-            if not hasattr(one, "__len__"):
+            if not hasattr(one, "__len__") or isinstance(one, (Set, Mapping)):
                 raise bad(argument, one, "an array as long as the data")
             if len(one) != self.length:
                 raise ArgumentError(f"{argument}: has {len(one)} values, the data has {self.length}; expected as many")
@@ -120,6 +123,13 @@ def read(values: Any, argument: str) -> pa.ChunkedArray | Column:
     return _from_list(list(values))
 
 
+def _comparable(values: list[Any]) -> bool:
+    try:
+        return all(isinstance(a < b, (bool, np.bool_)) for a in values for b in values)
+    except Exception:  # whatever a user's class raises, it has no order
+        return False
+
+
 def _type_name(value: object) -> str:
     beyond = isinstance(value, int) and not -(2**63) <= value < 2**63
     return "int beyond 64 bits" if beyond else type(value).__name__
@@ -137,9 +147,9 @@ def _numpy_to_arrow(values: Any) -> pa.Array:
 
 def _from_list(values: list[Any]) -> pa.ChunkedArray | Column:
     kinds = set(map(type, values)) - {type(None)}
-    if kinds and all(issubclass(kind, PLAIN) for kind in kinds):
-        if kinds == {bool, int}:
-            values = [None if value is None else int(value) for value in values]
+    if kinds and all(issubclass(kind, PLAIN) for kind in kinds) and not {dt.date, dt.datetime} <= kinds:
+        if bool in kinds and len(kinds) > 1:
+            values = [int(value) if isinstance(value, bool) else value for value in values]
         try:
             return pa.chunked_array([pa.array(values, from_pandas=False)])
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
