@@ -1,7 +1,7 @@
 """Slidewise: sliding-window aggregation for Python and PySpark.
 
-Write an aggregate once (`lift`, `combine`, `lower`), run it at a constant number of combines per event over any window, on
-lists, NumPy, Arrow, pandas, Polars, Spark DataFrames and Structured Streaming.
+Write an aggregate once (`lift`, `combine`, `lower`), run it at a constant number of combines per event over any
+window, on lists, NumPy, Arrow, pandas, Polars, Spark DataFrames and Structured Streaming.
 
 >>> import slidewise as sw
 >>> sw.slide([3, 1, 4, 1, 5], sw.max(), sw.trailing(3))
@@ -38,7 +38,31 @@ _HOMES = {
 }
 _MODULES = ("datasets", "errors", "monoids", "spark", "swag", "windows")
 
-__all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604
+__all__ = [
+    "Aggregate",
+    "LiveWindow",
+    "Monoid",
+    "Window",
+    "aggregate",
+    "count",
+    "datasets",
+    "errors",
+    "explain",
+    "max",
+    "mean",
+    "min",
+    "monoids",
+    "schema",
+    "slide",
+    "spark",
+    "stddev",
+    "sum",
+    "swag",
+    "trailing",
+    "tumbling",
+    "var",
+    "windows",
+]
 
 if TYPE_CHECKING:
     from slidewise import datasets, errors, monoids, spark, swag, windows

@@ -9,11 +9,11 @@ only drawn where its halo is short beside the chunk, so that the halos' cost sta
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from slidewise.engine.columns import NO_NULLS, Column, as_objects
 from slidewise.engine.plan import Output, Plan
 from slidewise.errors import ArgumentError, bad
 from slidewise.kernels.blocked import build_blocked
-from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import BASE, MASK, OWN
 from slidewise.swag.bank import Bank
 from slidewise.swag.structure import NEVER, sweep_of
@@ -65,7 +64,7 @@ def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threa
     for window in plan.windows:
         mine = [answer for answer in answers if answer.output.window is window]
         for first, last in _chunks(plan, window, arranged):
-            jobs.append(lambda w=window, m=mine, f=first, e=last: _run_chunk(plan, w, m, columns, arranged, f, e))
+            jobs.append(partial(_run_chunk, plan, window, mine, columns, arranged, first, last))
     run_jobs(jobs, threads)
     return answers
 
@@ -83,13 +82,11 @@ def run_steps(
     runs = np.stack([zeros, zeros + 1, starts[:-1], starts[:-1], first_answer, first_answer + counts], axis=1)
     answers = [Answers(output, output.ops.outputs(total), np.ones(total, dtype=np.bool_)) for output in plan.outputs]
     capacity = int((hi - lo).max(initial=0))
-    run_jobs(
-        [
-            lambda a=answer: sweep(a.output, None, capacity, inputs_of(plan, a.output, columns), lo, hi, runs, a.outs, a.ok)
-            for answer in answers
-        ],
-        threads,
-    )
+    jobs: list[Callable[[], None]] = []
+    for answer in answers:
+        inputs = inputs_of(plan, answer.output, columns)
+        jobs.append(partial(sweep, answer.output, None, capacity, inputs, lo, hi, runs, answer.outs, answer.ok))
+    run_jobs(jobs, threads)
     return rows, answers
 
 
@@ -138,12 +135,7 @@ def sweep(
 
 def blocked_of(output: Output) -> Callable[..., Any]:
     """The blocked kernel of an output's monoid; built once."""
-    return _blocked(output.ops)
-
-
-@functools.lru_cache(maxsize=512)
-def _blocked(ops: Ops) -> Callable[..., Any]:
-    return build_blocked(ops)
+    return output.ops.built("blocked", lambda: build_blocked(output.ops))
 
 
 # ---- one chunk ------------------------------------------------------------------------------------------------------
@@ -169,9 +161,7 @@ def _run_chunk(
         skip = 0 if window.include_current else 1
         has_nulls = valid is not None
         valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
-        blocked_of(answer.output)(
-            old, new, values, valid, has_nulls, local, width, skip, window.min_rows, outs, ok
-        )
+        blocked_of(answer.output)(old, new, values, valid, has_nulls, local, width, skip, window.min_rows, outs, ok)
     if swept:
         lo, hi = _event_bounds(plan, window, arranged, local, base, last)
         zeros = np.zeros(len(local), dtype=np.int64)
@@ -276,8 +266,13 @@ def _step_bounds(plan: Plan, window: Window, arranged: Arranged) -> tuple[Rows, 
         begins = np.maximum(ends - width, 0)
         return Rows(run, begins, ends), starts[run] + begins, starts[run] + ends, counts
     step = plan.in_units(step)
-    if runs_count and not EARLIEST + width + step < arranged.times.min() <= arranged.times.max() < FOREVER - width - step:
-        raise ArgumentError(f"order={plan.order[0]!r}: holds times so near the ends of int64 that {window!r} does not fit")
+    if (
+        runs_count
+        and not EARLIEST + width + step < arranged.times.min() <= arranged.times.max() < FOREVER - width - step
+    ):
+        raise ArgumentError(
+            f"order={plan.order[0]!r}: holds times so near the ends of int64 that {window!r} does not fit"
+        )
     regs = _array_registers(max(1, runs_count))
     regs[:runs_count, OWN - 3], regs[:runs_count, OWN - 2] = starts[:-1], starts[1:]
     slots = np.arange(runs_count, dtype=np.int64)

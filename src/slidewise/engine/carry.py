@@ -1,8 +1,8 @@
 """Windows that live on between calls: rows come in pieces of any size, answers are those of one long sweep.
 
 Spark's Arrow batches and a stream's micro-batches both go through here. Each key has a slot; a slot's window is kept in
-the banks of all outputs, its times in a ring per window. Memory is the windows, not the rows seen. Per row the cost of the
-sweep; per call a few NumPy passes over the runs.
+the banks of all outputs, its times in a ring per window. Memory is the windows, not the rows seen. Per row the cost
+of the sweep; per call a few NumPy passes over the runs.
 """
 
 from __future__ import annotations
@@ -130,9 +130,7 @@ class _Lane:
         table, ring = self._remember(times, runs, first, last, np.zeros(len(runs), dtype=np.int64))
         lo, hi = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
         together = window.ties == "together"
-        bounds.event_bounds()(
-            times, ring, self.ring.regs, table, width, window.include_current, together, True, lo, hi
-        )
+        bounds.event_bounds()(times, ring, self.ring.regs, table, width, window.include_current, together, True, lo, hi)
         return lo, hi
 
     def _remember(self, times: Any, runs: Runs, first: Any, last: Any, upto: Any) -> tuple[Any, Any]:

@@ -5,21 +5,20 @@
           └────────── w rows ──┘
 
 Rows are cut into blocks of w. A window of w rows ends in one block and starts in the one before, so its answer is one
-suffix scan's value combined with one prefix scan's: three combines per row at any w, no branches, no bounds to read. The
-prefix of block b and the suffixes of block b are computed in one loop from both ends: two chains that do not wait for
-each other. Partials held: 2w. Nothing is ever subtracted, so floats do not drift. A hot loop: blocks without nulls, wholly
-to be answered, take the short path with no tests in it.
+suffix scan's value combined with one prefix scan's: three combines per row at any w, no branches, no bounds to read.
+The prefix of block b and the suffixes of block b are computed in one loop from both ends: two chains that do not wait
+for each other. Partials held: 2w. Nothing is ever subtracted, so floats do not drift. A hot loop: blocks without
+nulls, wholly to be answered, take the short path with no tests in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from slidewise.kernels.ops import Ops
 
 
-def build_blocked(ops: Ops) -> Callable[..., Any]:
+def build_blocked(ops: Ops) -> Any:
     """The loop for one monoid; compiled mode only.
 
     The kernel answers rows ``[answer_from, last)`` of each run ``(first, answer_from, last)``; row i's window is the

@@ -1,8 +1,9 @@
 """Machine code on disk: a kernel compiled once is found by every later process, Spark workers among them.
 
 Numba's own `cache=True` never hits for kernels built from closures, since each dispatcher is new. Here the key is a
-digest of what the machine code depends on: bytecode, constants, defaults, closure cells and referenced globals, followed
-recursively through every function that is called. What cannot be digested is compiled anew rather than guessed.
+digest of what the machine code depends on: bytecode, constants, defaults, closure cells and referenced globals,
+followed recursively through every function that is called. What cannot be digested is compiled anew rather than
+guessed.
 
 The files are Numba's, in `SLIDEWISE_CACHE_DIR` or the user's cache directory; only their owner may read or write it.
 """
@@ -166,7 +167,9 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba is untyped
         global hits
         try:
             found = super().load_overload(sig, target_context)
-        except Exception:  # a damaged file must never be worse than no file: away with it, so that it can be written anew
+        except (
+            Exception
+        ):  # a damaged file must never be worse than no file: away with it, so that it can be written anew
             found = None
             Path(self._cache_file._index_path).unlink(missing_ok=True)
         if found is not None:

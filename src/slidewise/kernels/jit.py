@@ -6,6 +6,7 @@ calls is inlined into it.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -33,8 +34,6 @@ def kernel(function: Callable[..., Any]) -> Any:
     from slidewise.kernels import cache
 
     dispatcher = compiled(function)
-    try:
+    with contextlib.suppress(cache.CannotDigest):  # then it is compiled once per process
         dispatcher._cache = cache.KernelCache(function, cache.digest(function))
-    except cache.CannotDigest:
-        pass  # compiled once per process instead
     return dispatcher

@@ -7,7 +7,8 @@
     answer(outs, ok, j, p)     lower p and write it as answer j; a None clears ok[j]
 
 For a flat numeric partial these compile (`compiled_ops`): field types are found by asking Numba, so the answer never
-depends on sample values. For anything else they run on lists of Python objects (`object_ops`), with the same signatures.
+depends on sample values. For anything else they run on lists of Python objects (`object_ops`), with the same
+signatures.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,18 @@ class Ops:
     answers: tuple[str, ...] = ()
     packed: bool = False
     why: str = ""
+    _built: dict[object, Callable[..., Any]] = field(default_factory=dict)
 
     @property
     def compiled(self) -> bool:
         """True if these are machine code."""
         return bool(self.fields)
+
+    def built(self, loop: object, build: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+        """A loop over these functions, built at first use and kept as long as they are."""
+        if loop not in self._built:
+            self._built[loop] = build()
+        return self._built[loop]
 
     def columns(self, length: int) -> tuple[Any, ...]:
         """Room for `length` partials: an array per field, or one list of objects."""
@@ -233,7 +241,9 @@ def _name_of_type(numba_type: Any) -> str:
 
 def _flat(identity: Any) -> tuple[tuple[Any, ...], bool]:
     packed = isinstance(identity, tuple)
-    parts = tuple(part.item() if isinstance(part, np.generic) else part for part in (identity if packed else (identity,)))
+    parts = tuple(
+        part.item() if isinstance(part, np.generic) else part for part in (identity if packed else (identity,))
+    )
     if not parts or not all(isinstance(part, (bool, int, float)) for part in parts):
         raise CannotCompile(f"the identity {identity!r} is not a number or a flat tuple of numbers")
     if any(isinstance(part, int) and not -(2**63) <= part < 2**63 for part in parts):
@@ -278,5 +288,3 @@ def _write(head: str, body: str, names: dict[str, Any] | None = None) -> Callabl
     exec(compile(f"def {head}:\n    {body}\n", "<slidewise kernel>", "exec"), scope)
     function: Callable[..., Any] = scope[head.partition("(")[0]]
     return function
-
-

@@ -37,7 +37,7 @@ class Steps:
     query: Callable[..., Any]
 
 
-def build_sweep(ops: Ops, steps: Steps) -> Callable[..., Any]:
+def build_sweep(ops: Ops, steps: Steps) -> Any:
     """The loop for one monoid and one algorithm, at the speed of `ops`."""
     clear, insert, evict, query = steps.clear, steps.insert, steps.evict, steps.query
     lift_at, answer, identity = ops.lift_at, ops.answer, ops.identity

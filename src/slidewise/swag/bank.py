@@ -28,7 +28,9 @@ class Bank:
     partials, `own` how many registers an algorithm keeps beside the ring.
     """
 
-    def __init__(self, columns: Callable[[int], tuple[Any, ...]], *, compiled: bool, extra: int = 0, own: int = 0) -> None:
+    def __init__(
+        self, columns: Callable[[int], tuple[Any, ...]], *, compiled: bool, extra: int = 0, own: int = 0
+    ) -> None:
         self.columns = columns
         self.compiled = compiled
         self.extra = extra

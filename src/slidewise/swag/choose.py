@@ -2,11 +2,11 @@
 
 `algorithm=` takes a rung by name. Naive comes last and is never taken unasked.
 
-| rung                | taken when                                     | because                                            |
-| ------------------- | ---------------------------------------------- | -------------------------------------------------- |
-| asked for           | `algorithm=` names one                         | the user knows; refused if it cannot serve         |
-| blocked             | a fixed number of rows, whole columns, compiled | no bounds to read, two independent scans: fastest |
-| `two_stacks_lite`   | otherwise                                      | ≤ 3 ⊕ per element amortized, any monoid, n + 1 partials |
+| rung              | taken when                                      | because                                     |
+| ----------------- | ----------------------------------------------- | ------------------------------------------- |
+| asked for         | `algorithm=` names one                          | the user knows; refused if it cannot serve  |
+| blocked           | a fixed number of rows, whole columns, compiled | no bounds to read, two scans side by side   |
+| `two_stacks_lite` | otherwise                                       | ≤ 3 ⊕ per element on average, n + 1 partials |
 """
 
 from __future__ import annotations

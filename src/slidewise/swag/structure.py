@@ -1,14 +1,13 @@
 """What every window algorithm shares: a window of partials with insert, evict, query, and the rules of the house.
 
 To add an algorithm: one file with a subclass that has a `card`, says how many registers (`own`) and extra partials
-(`extra`) it keeps, writes its steps in `build`, its invariants in `check`, and one line in `ALGORITHMS`. Tests, containers
-and Spark find it there. The steps are plain functions over columns and integer registers (kernels/registers.py); they run
-as they are in object mode and as machine code in compiled mode.
+(`extra`) it keeps, writes its steps in `build`, its invariants in `check`, and one line in `ALGORITHMS`. Tests,
+containers and Spark find it there. The steps are plain functions over columns and integer registers
+(kernels/registers.py); they run as they are in object mode and as machine code in compiled mode.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -22,7 +21,6 @@ from slidewise.kernels.sweep import Steps, build_sweep
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.bank import Bank
 from slidewise.swag.card import Card
-
 
 NEVER = 2**62
 """More rows than any window has: a sweep that asks for so many answers nothing."""
@@ -180,7 +178,7 @@ class Structure:
             self._bank.reserve(0, need)
 
     def state(self) -> tuple[list[int], list[Any]]:
-        """Registers from HEAD on, and partials: the live ones oldest first, then the extra ones. All a snapshot needs."""
+        """All a snapshot needs: registers from HEAD on, and partials, live ones oldest first, then extra ones."""
         registers = [int(value) for value in self._bank.regs[0]][HEAD:]
         return registers, [self._at(place) for place in self._bank.places(0)]
 
@@ -203,10 +201,9 @@ class Structure:
         return values if isinstance(self._ops.identity, tuple) else values[0]
 
 
-@functools.lru_cache(maxsize=512)
 def sweep_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:
     """The sweep of one algorithm and one monoid; built once."""
-    return build_sweep(ops, structure.build(ops, ops.jit))
+    return ops.built(structure, lambda: build_sweep(ops, structure.build(ops, ops.jit)))
 
 
 def _check_capacity(capacity: int | None) -> None:

@@ -1,9 +1,9 @@
 """Windows become bounds: for each answer, the rows `[lo, hi)` it covers. Aggregation sees nothing else of a window.
 
-Times are int64 and rise within a run; a run is a stretch of rows of one key, as in kernels/sweep.py. Rows of earlier calls
-are still known by their times, kept in a ring per slot; so `lo` may lie below a run's first row, and an answer does not
-depend on how rows are cut into calls. Over whole columns the ring is the column of times itself (`kept` is False) and
-nothing is copied. One pass, amortized O(1) per row and answer. Hot loops.
+Times are int64 and rise within a run; a run is a stretch of rows of one key, as in kernels/sweep.py. Rows of earlier
+calls are still known by their times, kept in a ring per slot; so `lo` may lie below a run's first row, and an answer
+does not depend on how rows are cut into calls. Over whole columns the ring is the column of times itself (`kept` is
+False) and nothing is copied. One pass, amortized O(1) per row and answer. Hot loops.
 """
 
 from __future__ import annotations
@@ -31,7 +31,16 @@ def event_bounds() -> Any:
     """
 
     def event_bounds(
-        times: Any, ring: Any, regs: Any, runs: Any, width: int, current: bool, together: bool, kept: bool, lo: Any, hi: Any
+        times: Any,
+        ring: Any,
+        regs: Any,
+        runs: Any,
+        width: int,
+        current: bool,
+        together: bool,
+        kept: bool,
+        lo: Any,
+        hi: Any,
     ) -> None:
         for r in range(len(runs)):
             R = regs[runs[r, SLOT]]

@@ -75,6 +75,8 @@ class Window:
         )
         if self.step is None:
             return f"trailing({extent}{options})"
+        if self.step == (self.nanos if self.by_time else self.rows):
+            return f"tumbling({extent}{options})"
         step = repr(in_words(self.step)) if self.by_time else str(self.step)
         return f"trailing({extent}{options}).every({step})"
 
@@ -125,8 +127,12 @@ def tumbling(extent: int | str | timedelta, *, min_rows: int = 0) -> Window:
 
     >>> import slidewise as sw
     >>> sw.tumbling("1 h")
-    trailing('1 h').every('1 h')
+    tumbling('1 h')
     """
+    if isinstance(extent, (str, timedelta)):
+        nanoseconds(extent, "tumbling")
+    else:
+        _rows("tumbling", extent, f", or {ALLOWED}")
     return trailing(extent, min_rows=min_rows).every(extent)
 
 
