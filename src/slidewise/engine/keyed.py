@@ -1,15 +1,17 @@
-"""Windows of many keys driven by a watermark: rows come in any order, answers go out in order, once, when they are final.
+"""Windows of many keys driven by a watermark: rows come in any order, answers go out in order, once, when final.
 
     insert(rows) ──► pending ──advance(watermark)──► sorted by (key, order, tie) ──► Carry ──► rows with answers
 
 Per-event windows: a row is answered when the watermark reaches its time; until then an earlier one could still come.
-Windows with a step: answered when the watermark reaches their end. Nothing here depends on how rows were cut into calls or
-in which order they arrived; the same rows and the same last watermark leave the same state, which is what makes a crash
-harmless. Cost per call: a sort of the rows that became final, and the sweep.
+Windows with a step: answered when the watermark reaches their end. Nothing here depends on how rows were cut into calls
+or in which order they arrived; the same rows and the same last watermark leave the same state, which is what makes a
+crash harmless. Cost per call: a sort of the rows that became final, and the sweep.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +34,7 @@ BEGINNING = -(2**62)
 
 @dataclass
 class _Origin:
-    """What became of the rows inserted together: their newest time and, for windows of rows, the slot and position of each.
+    """What became of rows inserted together: their newest time and, for windows of rows, each one's slot and position.
 
     Slot -1 is a row that still waits.
     """
@@ -56,16 +58,18 @@ class KeyedWindows:
         self._newest = np.full(8, BEGINNING, dtype=np.int64)
         self._origins: dict[int, _Origin] = {}
         self._width = max((plan.extent(w) for w in plan.windows if w.by_time), default=0)
-        self._rows = max((w.rows + (0 if w.include_current else 1) for w in plan.windows if w.rows is not None), default=0)
+        of_rows = [w.rows + (0 if w.include_current else 1) for w in plan.windows if w.rows is not None]
+        self._rows = max(of_rows, default=0)
         self._step = plan.in_units(plan.windows[0].step or 0)
 
     # ---- rows in ----
     def is_late(self, table: pa.Table) -> Any:
-        """Which rows come after their answers: at or before the watermark; with a step, all of whose windows are closed."""
+        """Which rows come too late: not after the watermark; with a step, if all their windows are closed."""
         times = self.times(table)
-        if self.plan.per_event:
-            return times <= self.watermark
-        return np.floor_divide(times, self._step) * self._step + self._width <= self.watermark
+        late = times <= self.watermark
+        if not self.plan.per_event:
+            late &= np.floor_divide(times, self._step) * self._step + self._width <= self.watermark
+        return late
 
     def insert(self, table: pa.Table, origin: int) -> None:
         """Take rows that are not late; `origin` names this set of rows from now on."""
@@ -78,7 +82,7 @@ class KeyedWindows:
         self.pending = table if self.pending is None else pa.concat_tables([self.pending, table])
 
     def must_reorder(self, times: Any) -> bool:
-        """True if rows of these times belong before rows that are already in a window: then build anew from all rows."""
+        """True if rows of these times belong before rows already in a window: then build anew from all rows."""
         return not self.plan.per_event and bool((times < self._applied_to()).any())
 
     def times(self, table: pa.Table) -> Any:
@@ -88,22 +92,33 @@ class KeyedWindows:
     # ---- answers out ----
     def advance(self, watermark: int) -> pa.Table | None:
         """Answer all that is final at this watermark; None if nothing is."""
+        before = self._applied_to()
         self.watermark = max(self.watermark, watermark)
-        rows = self._take_final()
-        made = self._answer_events(rows) if self.plan.per_event else self._answer_steps(rows)
+        made = None
+        if self._applied_to() > before:
+            rows = self._take_final()
+            made = self._answer_events(rows) if self.plan.per_event else self._answer_steps(rows)
         self._forget_keys()
         return made
 
     def wakes_at(self) -> int | None:
-        """The earliest watermark that makes something final; None if nothing waits."""
+        """The earliest watermark that makes something final or, if nothing waits, empties all windows; None: never."""
         if self.plan.per_event:
-            return int(self.times(self.pending).min()) if self.pending is not None else None
+            if self.pending is not None:
+                return int(self.times(self.pending).min())
+            return self._empty_at()
         if self.pending is None and not self._slots:
             return None
         k = (self.watermark - self._width) // self._step + 1
         if self.pending is not None and not self._slots:
             k = max(k, (int(self.times(self.pending).min()) - self._width) // self._step + 1)
         return k * self._step + self._width
+
+    def _empty_at(self) -> int | None:
+        """The watermark at which the last key is forgotten; None if there is none, or windows of rows never empty."""
+        if self._rows or not self._slots:
+            return None
+        return int(self._newest[np.fromiter(self._slots.values(), dtype=np.int64)].max()) + self._width
 
     @property
     def keys_alive(self) -> int:
@@ -128,11 +143,10 @@ class KeyedWindows:
 
     def _sorted_runs(self, rows: pa.Table) -> tuple[pa.Table, Any, Runs, Any]:
         """Rows by key, order and tie; their times, their runs, and the first row of each run."""
-        codes, _ = key_codes([rows.column(name) for name in self.plan.by], rows.num_rows)
+        codes, _ = key_codes([one_zero(rows.column(name)) for name in self.plan.by], rows.num_rows)
         times = self.times(rows)
         by = [rows.column(TIE).to_numpy()] if TIE in rows.column_names else []
-        for name in reversed(self.plan.order[1:]):
-            by.append(_ranks(rows.column(name)))
+        by.extend(_ranks(rows.column(name)) for name in reversed(self.plan.order[1:]))
         by.append(times if self.plan.unit is not None else _ranks(rows.column(self.plan.order[0])))
         if codes is not None:
             by.append(codes)
@@ -150,7 +164,7 @@ class KeyedWindows:
 
     def _slots_of(self, rows: pa.Table, firsts: Any) -> tuple[Any, Any]:
         heads = [rows.column(name).take(pa.array(firsts)).to_pylist() for name in self.plan.by]
-        keys = [tuple(map(_key_part, key)) for key in zip(*heads, strict=True)] if heads else [()]
+        keys = [key_of(key) for key in zip(*heads, strict=True)] if heads else [()]
         slots, fresh = np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=np.bool_)
         for k, key in enumerate(keys):
             slot = self._slots.get(key)
@@ -211,10 +225,10 @@ class KeyedWindows:
             self._note(rows, times, runs)
         if not len(windows.run):
             return None
-        keys = [self._keys[int(slot)] for slot in everyone.slots[windows.run]]
+        keys = [values_of(self._keys[int(slot)]) for slot in everyone.slots[windows.run]]
         start, end = self.plan.window_fields()
         made = {
-            name: pa.array([_part_key(key[k]) for key in keys], type=self.plan.types[name])
+            name: pa.array([key[k] for key in keys], type=self.plan.types[name])
             for k, name in enumerate(self.plan.by)
         }
         made[START] = pa.array(windows.starts).view(pa.timestamp("us", tz=start.type.tz)).cast(start.type)
@@ -250,12 +264,13 @@ class KeyedWindows:
         return live
 
     def live_count(self) -> int | None:
-        """How many rows matter at most, where windows are of rows only; None where time decides."""
-        if self._width:
+        """How many rows matter at most, where some window is of rows; None where time alone decides, by origin."""
+        if not self._rows:
             return None
         waiting = 0 if self.pending is None else self.pending.num_rows
         slots = np.fromiter(self._slots.values(), dtype=np.int64)
-        return waiting + int(np.minimum(self._seen[slots], self._rows).sum())
+        by_time = (len(kept.slots) for kept in self._origins.values() if kept.newest + self._width > self.watermark)
+        return waiting + int(np.minimum(self._seen[slots], self._rows).sum()) + (sum(by_time) if self._width else 0)
 
     @property
     def origins(self) -> set[int]:
@@ -274,12 +289,26 @@ def _ranks(column: pa.ChunkedArray) -> Any:
     return pc.rank(column, tiebreaker="dense").to_numpy()
 
 
-def _key_part(value: Any) -> Any:
-    return ("nan",) if isinstance(value, float) and value != value else value
+def one_zero(column: Any) -> Any:
+    """A key column in which equal keys have equal bits: floats with one zero and one NaN, as Spark groups them."""
+    if not pa.types.is_floating(column.type):
+        return column
+    nan, zero = pa.scalar(math.nan, column.type), pa.scalar(0.0, column.type)
+    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
 
-def _part_key(part: Any) -> Any:
-    return float("nan") if part == ("nan",) else part
+def key_of(values: Iterable[Any]) -> tuple[Any, ...]:
+    """A key that can be compared and looked up: NaN equals itself, zero has no sign."""
+    return tuple(_key_part(value) if isinstance(value, float) else value for value in values)
+
+
+def _key_part(value: float) -> Any:
+    return ("nan",) if math.isnan(value) else value + 0.0
+
+
+def values_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values of a key."""
+    return tuple(math.nan if part == ("nan",) else part for part in key)
 
 
 def _with_answers(table: pa.Table, answers: list[Answers]) -> pa.Table:

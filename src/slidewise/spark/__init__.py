@@ -58,7 +58,8 @@ def explain_spark(df: DataFrame, plan: Plan, **options: Any) -> str:
     elif options.get("presorted"):
         moved = "batch: nothing is shuffled or sorted (presorted=True)"
     elif keys:
-        moved = f"batch: shuffled by {keys}, sorted within partitions by {keys}, {', '.join(plan.order)} and a hash of the row"
+        order = ", ".join(plan.order)
+        moved = f"batch: shuffled by {keys}, sorted within partitions by {keys}, {order} and a hash of the row"
     else:
         moved = f"batch: no key, so all rows go to one task, sorted by {', '.join(plan.order)}"
     return f"{moved}\n{explain_plan(plan)}"

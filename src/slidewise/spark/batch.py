@@ -2,8 +2,8 @@
 
     (rows) ──repartition(keys)──► ──sortWithinPartitions(keys, order, hash)──► ──mapInArrow──► (rows + results)
 
-Memory is the window plus one Arrow batch, whatever the size of a key. Rows of equal keys and order are taken in the order
-of a hash of the row, so that a run can be repeated. Without keys all rows go through one task.
+Memory is the window plus one Arrow batch, whatever the size of a key. Rows of equal keys and order are taken in the
+order of a hash of the row, so that a run can be repeated. Without keys all rows go through one task.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from slidewise.engine.arrange import Arranged, key_codes, times_of
 from slidewise.engine.batch import FOREVER, Answers, Rows, run_events, run_steps
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import to_column
-from slidewise.engine.keyed import answers_to_arrow
+from slidewise.engine.keyed import answers_to_arrow, key_of, one_zero, values_of
 from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError
+from slidewise.spark.pack import refuse_nulls
 from slidewise.spark.recipe import Recipe, plan_from
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def slide_batch(df: DataFrame, recipe: Recipe, plan: Plan, out_schema: Any, pres
         order = [F.col(_quoted(name)) for name in plan.order]
         df = df.repartition(*keys) if keys else df.repartition(1)
         df = df.sortWithinPartitions(*keys, *order, tie_of(df))
-    return df.mapInArrow(mapper(recipe.packed()), out_schema)
+    return df.mapInArrow(mapper(recipe.packed(), presorted), out_schema)
 
 
 def tie_of(df: DataFrame) -> Any:
@@ -50,12 +51,12 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def mapper(packed: bytes) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that Spark runs on each partition's Arrow batches."""
+def mapper(packed: bytes, presorted: bool) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that Spark runs on each partition's Arrow batches; rows that others sorted are checked."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         plan = plan_from(packed)
-        partition = _Partition(plan)
+        partition = _Partition(plan, presorted)
         for batch in batches:
             yield from partition.take(batch)
         yield from partition.finish()
@@ -66,14 +67,15 @@ def mapper(packed: bytes) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Re
 class _Partition:
     """One partition's pass: sorted rows in, answers out; the last key of a batch may go on in the next."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, presorted: bool) -> None:
         self.plan = plan
+        self.presorted = presorted
         self.carry = Carry(plan)
         self.slot = self.carry.add_slot()
-        self.key: pa.Table | None = None
+        self.key: tuple[Any, ...] | None = None
+        self.order: Any = None
         self.held: pa.RecordBatch | None = None
         self.together = any(window.ties == "together" for window in plan.windows)
-        self.last_time: int | None = None
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         if self.held is not None:
@@ -81,6 +83,7 @@ class _Partition:
             self.held = None
         if batch.num_rows == 0:
             return
+        refuse_nulls(batch, self.plan.order)
         if self.together:
             batch = self._hold_ties(batch)
         yield from self._answer(batch)
@@ -103,15 +106,16 @@ class _Partition:
         if batch.num_rows == 0:
             return
         starts, times = self._starts(batch), self._times(batch)
-        self._check_order(times, starts)
-        goes_on = self.key is not None and self._keys(batch, 0).equals(self.key)
+        goes_on = self.key is not None and self._key(batch, 0) == self.key
+        if self.presorted:
+            self._check_order(batch, starts, goes_on)
         if self.plan.per_event:
             yield self._events(batch, times, starts, goes_on)
         else:
             if self.key is not None and not goes_on:
                 yield from self._close()
             yield from self._steps(batch, times, starts, goes_on)
-        self.key = self._keys(batch, int(starts[-2]))
+        self.key = self._key(batch, int(starts[-2]))
 
     def _events(self, batch: pa.RecordBatch, times: Any, starts: Any, goes_on: bool) -> pa.RecordBatch:
         columns = {name: to_column(batch.column(name)) for name in self.plan.columns}
@@ -143,7 +147,7 @@ class _Partition:
                 upto = FOREVER if done or some is None else int(some[-1])
                 rows, answers = self.carry.steps(piece, some, self._run(kind == "new", last - first), np.array([upto]))
                 heads = pa.array(np.full(len(rows.run), first))
-            keys = {name: batch.column(name).take(heads) for name in self.plan.by}
+            keys = {name: one_zero(batch.column(name).take(heads)) for name in self.plan.by}
             yield from self._windows(keys, rows, answers)
 
     def _close(self) -> Iterator[pa.RecordBatch]:
@@ -151,8 +155,8 @@ class _Partition:
         columns = {name: to_column(pa.array([], type=self.plan.types[name])) for name in self.plan.columns}
         rows, answers = self.carry.steps(columns, NO_ROWS, self._run(False, 0), np.array([FOREVER]))
         assert self.key is not None
-        heads = pa.array(np.zeros(len(rows.run), dtype=np.int64))
-        keys = {name: self.key.column(name).take(heads).combine_chunks() for name in self.plan.by}
+        parts = zip(self.plan.by, values_of(self.key), strict=True)
+        keys = {name: pa.array([part] * len(rows.run), type=self.plan.types[name]) for name, part in parts}
         yield from self._windows(keys, rows, answers)
 
     def _windows(self, keys: dict[str, pa.Array], rows: Rows, answers: list[Answers]) -> Iterator[pa.RecordBatch]:
@@ -168,33 +172,35 @@ class _Partition:
         return Runs(np.array([self.slot]), np.array([fresh]), np.array([0, rows], dtype=np.int64))
 
     def _starts(self, batch: pa.RecordBatch) -> Any:
-        codes, _ = key_codes([batch.column(name) for name in self.plan.by], batch.num_rows)
+        codes, _ = key_codes([one_zero(batch.column(name)) for name in self.plan.by], batch.num_rows)
         if codes is None:
             return np.array([0, batch.num_rows], dtype=np.int64)
-        return np.concatenate([[0], np.nonzero(codes[1:] != codes[:-1])[0] + 1, [batch.num_rows]])
+        starts = np.concatenate([[0], np.nonzero(codes[1:] != codes[:-1])[0] + 1, [batch.num_rows]])
+        if self.presorted and len(starts) - 1 > len(np.unique(codes)):
+            raise ArgumentError("presorted=True: rows of a key are not together; leave it out to have them arranged")
+        return starts
 
     def _times(self, batch: pa.RecordBatch) -> Any:
-        name = self.plan.order[0]
-        column = batch.column(name)
-        if column.null_count:
-            raise ArgumentError(f"order={name!r}: holds {column.null_count} null(s); expected a value in every row")
-        return None if self.plan.unit is None else times_of(column, self.plan.unit)
+        unit = self.plan.unit
+        return None if unit is None else times_of(batch.column(self.plan.order[0]), unit)
 
-    def _keys(self, batch: pa.RecordBatch, row: int) -> pa.Table:
-        kept = {name: pa.array([batch.column(name)[row].as_py()], type=batch.column(name).type) for name in self.plan.by}
-        return pa.table({"__one": [1], **kept})
+    def _key(self, batch: pa.RecordBatch, row: int) -> tuple[Any, ...]:
+        return key_of(batch.column(name)[row].as_py() for name in self.plan.by)
 
-    def _check_order(self, times: Any, starts: Any) -> None:
-        if times is None:
+    def _check_order(self, batch: pa.RecordBatch, starts: Any, goes_on: bool) -> None:
+        """Times or numbers of the first order column must not fall within a key, across Arrow batches too."""
+        values = to_column(batch.column(self.plan.order[0])).values
+        if isinstance(values, list):
             return
-        falls = times[1:] < times[:-1]
+        falls = values[1:] < values[:-1]
         falls[starts[1:-1] - 1] = False
-        if falls.any():
+        if falls.any() or (goes_on and values[0] < self.order):
             raise ArgumentError("presorted=True: order falls within a key; leave it out to have the rows sorted")
+        self.order = values[-1]
 
 
 def _pieces(starts: Any, goes_on: bool) -> list[tuple[int, int, str]]:
-    """A batch's rows as (first, last, kind): the key that goes on, keys wholly inside, the last key, which may go on."""
+    """A batch's rows as (first, last, kind): the key that goes on, keys wholly inside, the last, which may go on."""
     pieces: list[tuple[int, int, str]] = []
     first = 0
     if goes_on:

@@ -2,15 +2,14 @@
 
     batch: rows ──► late ones out ──► a page in state ──► pending ──► answers up to the watermark
 
-State is the truth; memory is a cache of it that is checked against state's token and caught up from the pages it has not
-seen. A worker that dies loses nothing, and a worker that gets a bucket for the first time builds it from its pages.
+State is the truth; memory is a cache of it that is checked against state's token and caught up from the pages it has
+not seen. A worker that dies loses nothing, and a worker that gets a bucket for the first time builds it from its pages.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -84,20 +83,23 @@ class Bucket:
     # ---- memory and state ----
     def _windows(self) -> KeyedWindows:
         """The windows as of the record: from the cache, caught up, or built from all pages."""
-        cached = _cache.pop(self.name, None)  # taken out, so that a call that fails half way leaves nothing wrong behind
+        cached = _cache.pop(self.name, None)  # taken out: a call that fails half way leaves nothing wrong behind
         if cached is not None:
             token, windows = cached
             newer = self.record.since(token)
-            if newer is not None and not self._reorders(windows, newer):
-                return self._caught_up(windows, newer)
-        return self._caught_up(KeyedWindows(self.plan), self.record.pages)
+            if newer is not None:
+                tables = {page.id: self._read(page) for page in newer}
+                if not any(windows.must_reorder(windows.times(table)) for table in tables.values()):
+                    return self._caught_up(windows, tables)
+        return self._rebuilt()
 
-    def _reorders(self, windows: KeyedWindows, pages: list[Page]) -> bool:
-        return any(windows.must_reorder(windows.times(self._read(page))) for page in pages)
+    def _rebuilt(self) -> KeyedWindows:
+        return self._caught_up(KeyedWindows(self.plan), {page.id: self._read(page) for page in self.record.pages})
 
-    def _caught_up(self, windows: KeyedWindows, pages: list[Page]) -> KeyedWindows:
-        for page in pages:
-            windows.insert(self._read(page), page.id)
+    def _caught_up(self, windows: KeyedWindows, tables: dict[int, pa.Table]) -> KeyedWindows:
+        """Take the rows of these pages as of the record's watermark; what is answered on the way went out long ago."""
+        for page, table in tables.items():
+            windows.insert(table, page)
         windows.advance(self.record.watermark)
         for gone in windows.origins - {page.id for page in self.record.pages}:
             windows.drop(gone)
@@ -122,7 +124,7 @@ class Bucket:
     def _append(self, table: pa.Table, token: str) -> None:
         page = self._write(table, token)
         if self.windows.must_reorder(self.windows.times(table)):
-            self.windows = self._caught_up(KeyedWindows(self.plan), self.record.pages)
+            self.windows = self._rebuilt()
         else:
             self.windows.insert(table, page.id)
 
@@ -156,7 +158,8 @@ class Bucket:
         table = pa.concat_tables(parts).combine_chunks()
         if table.num_rows:
             self._write(table, token)
-        self.windows = self._caught_up(KeyedWindows(self.plan), self.record.pages)
+        self.record.tokens = [token]  # the new page holds rows that other workers have: they must build anew
+        self.windows = self._rebuilt()
 
     def _remove(self, page: Page) -> None:
         self.store.remove_page(page.id)
@@ -175,15 +178,16 @@ def forget_all() -> None:
     _cache.clear()
 
 
-def answered_rows(emitted: Emitted, names: list[str], late_column: str | None) -> Any:
-    """The rows to send out: final ones, and late ones flagged if a column is wanted."""
+def answered_rows(emitted: Emitted, plan: Plan, names: list[str], late_column: str | None) -> pa.Table | None:
+    """The rows to send out: final ones, and late ones, flagged and without answers, if a column is wanted."""
     parts = []
-    if emitted.final is not None and emitted.final.num_rows:
-        final = emitted.final
+    for rows, is_late in ((emitted.final, False), (emitted.late, True)):
+        if rows is None or not rows.num_rows:
+            continue
+        if is_late:
+            for field in plan.schema():
+                rows = rows.append_column(field.name, pa.nulls(rows.num_rows, field.type))
         if late_column is not None:
-            final = final.append_column(late_column, pa.array([False] * final.num_rows))
-        parts.append(final.select(names))
-    if emitted.late is not None and late_column is not None:
-        late = emitted.late.append_column(late_column, pa.array([True] * emitted.late.num_rows))
-        parts.append(late.select([name for name in names if name in late.column_names]))
-    return pa.concat_tables(parts, promote_options="default").select(names) if parts else None
+            rows = rows.append_column(late_column, pa.array([is_late] * rows.num_rows))
+        parts.append(rows.select(names))
+    return pa.concat_tables(parts) if parts else None

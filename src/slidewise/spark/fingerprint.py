@@ -1,14 +1,15 @@
 """A query's fingerprint, so written that Spark itself refuses a checkpoint of another query.
 
-Spark does not notice a renamed state variable or field; it starts empty. But it compares the *types* of a state's fields
-with the checkpoint's, on the driver, before the first batch, and prints both sides' field names if they differ. So the
-types here spell a hash of the query, and the names spell the query itself.
+Spark does not notice a renamed state variable or field; it starts empty. But it compares the *types* of a state's
+fields with the checkpoint's, on the driver, before the first batch, and prints both sides' field names if they differ.
+So the types here spell a hash of the query, and the names spell the query itself.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql.types import DataType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
@@ -23,13 +24,25 @@ FIELDS = 24
 
 def describe(plan: Plan, **settings: Any) -> list[str]:
     """What the state depends on, one phrase each: keys, order, every result, and settings such as the buckets."""
-    phrases = [f"by {', '.join(plan.by) or 'nothing'}", f"order {', '.join(plan.order)}"]
+    phrases = [f"by {_typed(plan, plan.by) or 'nothing'}", f"order {_typed(plan, plan.order)}"]
     for output in plan.outputs:
         monoid: Monoid = output.ops.monoid
-        inputs = ", ".join(f"{name}: {plan.types[name]}" for name in output.inputs)
+        inputs = _typed(plan, output.inputs)
         phrases.append(f"{output.name} = {monoid.name} v{monoid.version} ({inputs}) over {output.window!r}")
     phrases += [f"{name} {value}" for name, value in settings.items()]
+    phrases.append(f"columns {_typed(plan, stored_columns(plan))}")
     return phrases
+
+
+def stored_columns(plan: Plan) -> tuple[str, ...]:
+    """The columns that rows in state have: all if they come out again, else those that windows need."""
+    if plan.per_event:
+        return tuple(plan.types)
+    return tuple(dict.fromkeys((*plan.by, *plan.order, *plan.columns)))
+
+
+def _typed(plan: Plan, names: Iterable[str]) -> str:
+    return ", ".join(f"{name}: {plan.types[name]}" for name in names)
 
 
 def digest(phrases: list[str]) -> str:

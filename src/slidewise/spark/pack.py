@@ -2,8 +2,8 @@
 
     (rows) ──pack──► (bucket, packet) ──group by bucket, state──► (packet, metrics) ──unpack──► (rows)
 
-Spark hands a stateful Python operator every row as pandas objects; a packet crosses as one value, so it costs nothing per
-row and types stay exact. Buckets have labels chosen so that Spark's own hash puts one on each shuffle partition.
+Spark hands a stateful Python operator every row as pandas objects; a packet crosses as one value, so it costs nothing
+per row and types stay exact. Buckets have labels chosen so that Spark's own hash puts one on each shuffle partition.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+
+from slidewise.errors import ArgumentError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,8 +44,13 @@ def labels_for(spark: SparkSession, partitions: int) -> list[int]:
     return [wanted[place] for place in range(partitions)]
 
 
-def packer(labels: list[int]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """For `mapInArrow`: rows with a bucket number become a packet per bucket."""
+def packer(
+    labels: list[int], schema: pa.Schema, order: tuple[str, ...]
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """For `mapInArrow`: rows with a bucket number become a packet per bucket, with the columns and types of `schema`.
+
+    A schema of our own, since the session's time zone and Spark's notes on nullability may change between restarts.
+    """
 
     def pack(batches: Batches) -> Iterator[pa.RecordBatch]:
         gathered: list[pa.RecordBatch] = []
@@ -53,19 +60,22 @@ def packer(labels: list[int]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
                 gathered.append(batch)
                 size += batch.nbytes
             if size > LARGEST:
-                yield packed(gathered, labels)
+                yield packed(gathered, labels, schema, order)
                 gathered, size = [], 0
         if gathered:
-            yield packed(gathered, labels)
+            yield packed(gathered, labels, schema, order)
 
     return pack
 
 
-def packed(batches: list[pa.RecordBatch], labels: list[int]) -> pa.RecordBatch:
+def packed(
+    batches: list[pa.RecordBatch], labels: list[int], schema: pa.Schema, order: tuple[str, ...]
+) -> pa.RecordBatch:
     """Rows sorted into one packet per bucket."""
     table = pa.Table.from_batches(batches)
+    refuse_nulls(table, order)
     numbers = table.column(NUMBER).to_numpy()
-    table = table.drop_columns([NUMBER])
+    table = table.select(schema.names).cast(schema)
     places = np.argsort(numbers, kind="stable")
     table = table.take(pa.array(places)).combine_chunks()
     edges = np.searchsorted(numbers[places], np.arange(len(labels) + 1))
@@ -78,6 +88,14 @@ def packed(batches: list[pa.RecordBatch], labels: list[int]) -> pa.RecordBatch:
     buffers = [None, pa.py_buffer(np.array(offsets, dtype=np.int32)), sink.getvalue()]
     packets = pa.Array.from_buffers(pa.binary(), len(names), buffers)
     return pa.RecordBatch.from_arrays([pa.array(names, type=pa.int32()), packets], [BUCKET, PACKET])
+
+
+def refuse_nulls(rows: pa.Table | pa.RecordBatch, order: tuple[str, ...]) -> None:
+    """Raise `ArgumentError` if a column of `order` holds a null."""
+    for name in order:
+        nulls = rows.column(name).null_count
+        if nulls:
+            raise ArgumentError(f"order={name!r}: holds {nulls} null(s); expected a value in every row")
 
 
 def write_packet(table: pa.Table, sink: pa.NativeFile) -> None:

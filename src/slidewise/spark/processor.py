@@ -6,16 +6,18 @@ watermark makes something final. Both do the same: rows in (if any), then answer
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import StructType
 
 from slidewise.engine.keyed import BEGINNING
+from slidewise.errors import SnapshotError
 from slidewise.spark.bucket import Bucket, Emitted, answered_rows
 from slidewise.spark.fingerprint import STATE
 from slidewise.spark.pack import PACKET, from_packet, to_packet
@@ -28,8 +30,11 @@ OUTPUT = f"{PACKET} binary, " + ", ".join(f"{name} long" for name in METRICS)
 class SlideProcessor(StatefulProcessor):
     """Windows of one bucket of keys, as Spark's `transformWithState` wants them."""
 
-    def __init__(self, packed: bytes, fingerprint: StructType, names: list[str], late: str, late_column: str | None) -> None:
+    def __init__(
+        self, packed: bytes, fingerprint: StructType, names: list[str], late: str, late_column: str | None
+    ) -> None:
         self.packed = packed
+        self.made_of = hashlib.sha256(packed).hexdigest()
         self.fingerprint = fingerprint
         self.names = names
         self.late = late
@@ -41,7 +46,7 @@ class SlideProcessor(StatefulProcessor):
         self.store = _HandleStore(handle)
         handle.getValueState(STATE, self.fingerprint)
 
-    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[pd.DataFrame]:
         """This batch's packets of a bucket."""
         tables = [from_packet(packet) for frame in rows for packet in frame[PACKET]]
         yield self._process(key, pa.concat_tables(tables), timerValues, fired=None)
@@ -53,10 +58,11 @@ class SlideProcessor(StatefulProcessor):
     def _process(self, key: Any, table: pa.Table | None, timers: Any, fired: int | None) -> pd.DataFrame:
         watermark = int(timers.getCurrentWatermarkInMs())
         plan = plan_from(self.packed)
-        bucket = Bucket(plan, self.store, (_query(), str(self.fingerprint.names), str(key)), self.late)
+        bucket = Bucket(plan, self.store, (_query(), self.made_of, str(key)), self.late)
+        # Spark's watermark starts at 0, which means that there is none yet.
         emitted = bucket.process(table, watermark * 1000 if watermark > 0 else BEGINNING)
         self._set_alarm(bucket, fired, watermark)
-        return self._frame(emitted)
+        return self._frame(answered_rows(emitted, plan, self.names, self.late_column), emitted)
 
     def _set_alarm(self, bucket: Bucket, fired: int | None, watermark: int) -> None:
         wakes = bucket.windows.wakes_at()
@@ -70,8 +76,7 @@ class SlideProcessor(StatefulProcessor):
         bucket.record.alarm = alarm
         self.store.write_record(bucket.record.encode())
 
-    def _frame(self, emitted: Emitted) -> pd.DataFrame:
-        rows = answered_rows(emitted, self.names, self.late_column)
+    def _frame(self, rows: pa.Table | None, emitted: Emitted) -> pd.DataFrame:
         out = 0 if rows is None else rows.num_rows
         values = (emitted.rows, out, emitted.late_rows, emitted.keys, emitted.bytes)
         packet = None if rows is None else to_packet(rows)
@@ -96,7 +101,10 @@ class _HandleStore:
         self._record.update((record,))
 
     def read_page(self, page: int) -> bytes:
-        return bytes(self._pages.getValue((page,))[0])
+        found = self._pages.getValue((page,))
+        if found is None:
+            raise SnapshotError(f"page {page} of the bucket's state is missing")
+        return bytes(found[0])
 
     def write_page(self, page: int, stored: bytes) -> None:
         self._pages.updateValue((page,), (stored,))

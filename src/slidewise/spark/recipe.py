@@ -1,7 +1,7 @@
 """A call of `slide`, small enough to travel to Spark's workers: they make the plan, and its kernels, for themselves.
 
-A recipe is pickled inside Spark's own closure and nowhere else. A worker makes each plan once and keeps it, so tasks and
-micro-batches that follow find their kernels loaded.
+A recipe is pickled inside Spark's own closure and nowhere else. A worker makes each plan once and keeps it, so tasks
+and micro-batches that follow find their kernels loaded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Recipe:
 
     def packed(self) -> bytes:
         """For Spark's closure."""
-        return bytes(cloudpickle.dumps(self))
+        packed: bytes = cloudpickle.dumps(self)  # type: ignore[no-untyped-call]
+        return packed
 
 
 @functools.lru_cache(maxsize=32)

@@ -1,6 +1,6 @@
 """A streaming DataFrame: exact sliding windows, an answer per event or per window, state in Spark's own state store.
 
-    (rows) ──watermark──► ──pack──► (bucket, packet) ──transformWithState──► (packet, metrics) ──observe, unpack──► (rows)
+    (rows) ──watermark, pack──► (bucket, packet) ──transformWithState──► (packet, metrics) ──observe, unpack──► (rows)
 
 Output is append-only and deterministic: the same rows whatever the order of arrival within the lateness and however the
 stream is cut into micro-batches, equal to `slide` on the same data as a batch for every row up to the final watermark.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructField, StructType, TimestampNTZType, TimestampType
 
@@ -19,8 +20,8 @@ from slidewise.engine.keyed import TIE
 from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError, bad
 from slidewise.spark.batch import _quoted, tie_of
-from slidewise.spark.fingerprint import describe, fingerprint_schema
-from slidewise.spark.pack import BUCKET, NUMBER, labels_for, packer, unpacker
+from slidewise.spark.fingerprint import describe, fingerprint_schema, stored_columns
+from slidewise.spark.pack import BUCKET, NUMBER, PACKET, labels_for, packer, unpacker
 from slidewise.spark.processor import METRICS, OUTPUT, SlideProcessor
 from slidewise.spark.recipe import Recipe
 from slidewise.windows.duration import nanoseconds
@@ -69,7 +70,8 @@ def slide_stream(
     marked = df.withWatermark(order, _spark_interval(lateness)).withColumns(
         {TIE: tie_of(df), NUMBER: number.cast("int")}
     )
-    packets = marked.mapInArrow(packer(labels), f"{BUCKET} int, packet binary")
+    fields = [*((name, plan.types[name]) for name in stored_columns(plan)), (TIE, pa.int64())]
+    packets = marked.mapInArrow(packer(labels, pa.schema(fields), plan.order), f"{BUCKET} int, {PACKET} binary")
     processor = SlideProcessor(recipe.packed(), fingerprint_schema(phrases), schema.names, late, late_column)
     answered = packets.groupBy(BUCKET).transformWithStateInPandas(processor, OUTPUT, "Append", "EventTime")
     observed = answered.observe(METRICS_NAME, *[F.sum(name).alias(name) for name in METRICS])
