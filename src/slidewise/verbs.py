@@ -150,8 +150,8 @@ def kind_of_data(data: Any) -> str:
     if isinstance(data, tuple):
         raise bad("data", data, "a list; make one with list(data)")
     raise ArgumentError(
-        f"data: got {type(data).__module__}.{type(data).__name__}; expected a list, a 1-D NumPy array, a pandas or Polars Series, "
-        "an Arrow, pandas or Polars table, or a Spark DataFrame"
+        f"data: got {type(data).__module__}.{type(data).__name__}; expected a list, a 1-D NumPy array, "
+        "a pandas or Polars Series, an Arrow, pandas or Polars table, or a Spark DataFrame"
     )
 
 

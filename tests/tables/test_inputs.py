@@ -200,3 +200,10 @@ def test_the_schema_is_what_comes() -> None:
             schema = sw.schema(data, aggregates, window, by="k", order="t")
             assert sw.slide(data, aggregates, window, by="k", order="t").schema == schema
     assert sw.schema([1, 2], sw.mean(), TWO.every(1), by=["a", "b"]) == pa.schema([("mean", pa.float64())])
+
+
+def test_zeros_and_nans_are_one_key_each() -> None:
+    """As Spark groups them."""
+    keys = [0.0, -0.0, float("nan"), float("-nan"), None]
+    table = pa.table({"k": pa.array(keys, from_pandas=False), "n": [1, 2, 4, 8, 16]})
+    assert sw.slide(table, sw.sum("n"), TWO, by="k")["sum_n"].to_pylist() == [1, 3, 4, 12, 16]

@@ -97,13 +97,14 @@ def key_codes(keys: Sequence[pa.ChunkedArray | pa.Array], length: int) -> tuple[
 
 
 def sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The same values in a type that Arrow can sort and encode."""
+    """The same values in a type that Arrow can sort and encode, equal where they are the same key."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if isinstance(column.type, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
-    if pa.types.is_float16(column.type):
-        return column.cast(pa.float32())
+    if pa.types.is_floating(column.type):  # one zero and one NaN, as Spark groups them
+        zeroed = pc.add(column.cast(pa.float64()), 0.0)
+        return pc.if_else(pc.is_nan(zeroed), np.nan, zeroed)
     return column.cast(pa.string()) if pa.types.is_null(column.type) else column
 
 
