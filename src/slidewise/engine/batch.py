@@ -21,7 +21,7 @@ import numpy as np
 from slidewise.engine.arrange import Arranged
 from slidewise.engine.columns import NO_NULLS, Column, as_objects
 from slidewise.engine.plan import Output, Plan
-from slidewise.errors import ArgumentError, bad
+from slidewise.errors import bad
 from slidewise.kernels.blocked import build_blocked
 from slidewise.kernels.registers import BASE, MASK, OWN
 from slidewise.swag.bank import Bank
@@ -33,7 +33,6 @@ CHUNK = 2**20
 """Rows of a chunk."""
 
 FOREVER = np.iinfo(np.int64).max
-EARLIEST = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True)
@@ -197,10 +196,8 @@ def halo_start(plan: Plan, window: Window, arranged: Arranged, row: int, run_sta
     width = plan.extent(window)
     if window.rows is not None:
         return max(run_start, row - width + (1 if window.include_current else 0))
-    times, oldest = arranged.times, int(arranged.times[row]) - width
-    if oldest < EARLIEST:
-        return run_start
-    return run_start + int(np.searchsorted(times[run_start:row], oldest, side="right"))
+    times = arranged.times
+    return run_start + int(np.searchsorted(times[run_start:row], times[row] - width, side="right"))
 
 
 def _event_bounds(plan: Plan, window: Window, arranged: Arranged, local: Any, base: int, last: int) -> tuple[Any, Any]:
@@ -266,13 +263,6 @@ def _step_bounds(plan: Plan, window: Window, arranged: Arranged) -> tuple[Rows, 
         begins = np.maximum(ends - width, 0)
         return Rows(run, begins, ends), starts[run] + begins, starts[run] + ends, counts
     step = plan.in_units(step)
-    if (
-        runs_count
-        and not EARLIEST + width + step < arranged.times.min() <= arranged.times.max() < FOREVER - width - step
-    ):
-        raise ArgumentError(
-            f"order={plan.order[0]!r}: holds times so near the ends of int64 that {window!r} does not fit"
-        )
     regs = _array_registers(max(1, runs_count))
     regs[:runs_count, OWN - 3], regs[:runs_count, OWN - 2] = starts[:-1], starts[1:]
     slots = np.arange(runs_count, dtype=np.int64)

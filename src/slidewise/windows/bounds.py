@@ -53,8 +53,7 @@ def event_bounds() -> Any:
             i = runs[r, ANSWER_FROM]
             while i < last:
                 t = times[i]
-                oldest = t - width
-                while ring[base + (head & mask)] <= oldest < t:  # oldest > t: it wrapped, so nothing is that old
+                while ring[base + (head & mask)] <= t - width:
                     head += 1
                 stop = i + 1
                 if together:
