@@ -1,0 +1,234 @@
+"""A bucket's rows in state, its windows in memory: crashes, lost caches, workers that alternate, compaction.
+
+    worker 0   ─batch─────────crash──batch──►      each worker has a cache of its own, often out of date
+    worker 1   ───────batch─────────────────►      state is one; a call that crashes leaves it as it was
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import slidewise as sw
+from slidewise.engine.keyed import BEGINNING, TIE
+from slidewise.engine.plan import Plan
+from slidewise.errors import LateEventError, SnapshotError
+from slidewise.spark import bucket as bucket_module
+from slidewise.spark.bucket import Bucket, Emitted, answered_rows, forget_all
+from slidewise.spark.pages import Record
+from tests.spark.replay import (
+    BY,
+    FAR,
+    PER_EVENT,
+    PER_WINDOW,
+    SECOND,
+    Batch,
+    MemoryStore,
+    Row,
+    assert_answers,
+    batch_answer,
+    batches,
+    names_of,
+    plan_of,
+    table_of,
+)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """So few pages and rows that compaction is common."""
+    monkeypatch.setattr(bucket_module, "MANY_PAGES", 2)
+    monkeypatch.setattr(bucket_module, "FEW_ROWS", 6)
+    forget_all()
+    yield
+    forget_all()
+
+
+class Workers:
+    """Two workers that take turns at one bucket, and die at times."""
+
+    def __init__(self, plan: Plan, late: str = "drop") -> None:
+        self.plan = plan
+        self.late = late
+        self.store = MemoryStore()
+        self.caches: list[Any] = [OrderedDict(), OrderedDict()]
+
+    def run(self, table: pa.Table | None, watermark: int, worker: int = 0, dies: bool = False) -> Emitted:
+        bucket_module._cache = self.caches[worker]
+        if dies:
+            before = self.store.copy()
+            Bucket(self.plan, self.store, ("q",), self.late).process(table, watermark)
+            self.store = before
+            if worker == 1:
+                forget_all()
+        return Bucket(self.plan, self.store, ("q",), self.late).process(table, watermark)
+
+    @property
+    def record(self) -> Record:
+        assert self.store.record is not None
+        return Record.decode(self.store.record)
+
+    def check_state(self) -> None:
+        """The record and the pages tell the same."""
+        assert {page.id for page in self.record.pages} == set(self.store.pages)
+        assert all(len(self.store.pages[page.id]) == page.bytes for page in self.record.pages)
+
+
+TURNS = st.tuples(st.integers(0, 1), st.booleans(), st.booleans())
+
+
+def replay(plan: Plan, stream: list[Batch], data: st.DataObject, late: str = "drop") -> tuple[Workers, list[Emitted]]:
+    workers = Workers(plan, late)
+    emitted = []
+    for batch in [*stream, Batch([], FAR)]:
+        worker, dies, forgets = data.draw(TURNS)
+        if forgets:
+            workers.caches[worker].clear()
+        emitted.append(workers.run(batch.table if batch.rows else None, batch.watermark, worker, dies))
+        workers.check_state()
+    return workers, emitted
+
+
+@pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW], ids=str)
+@settings(max_examples=30)
+@given(stream=batches(), by=st.sampled_from(BY), data=st.data())
+def test_the_stream_equals_the_batch(window: Any, stream: list[Batch], by: list[str], data: st.DataObject) -> None:
+    plan = plan_of(window, by)
+    workers, emitted = replay(plan, stream, data, late="error")
+    everything = [row for batch in stream for row in batch.rows]
+    assert_answers([one.final for one in emitted], batch_answer(everything, window, by), names_of(plan))
+    assert sum(one.rows for one in emitted) == len(everything)
+    if all(one.by_time for one in plan.windows):
+        assert (workers.store.pages, emitted[-1].keys) == ({}, 0)
+    else:
+        most = sum(one.rows or 0 for one in plan.windows) + 1
+        keys = emitted[-1].keys
+        assert sum(page.rows for page in workers.record.pages) <= 4 * keys * most + 6 + 6
+
+
+@pytest.mark.parametrize("window", PER_EVENT, ids=str)
+@settings(max_examples=30)
+@given(stream=batches(delay=8 * SECOND), by=st.sampled_from(BY), data=st.data())
+def test_late_rows_leave_the_rest_alone(window: Any, stream: list[Batch], by: list[str], data: st.DataObject) -> None:
+    """Late is what is at or before the watermark of the call before."""
+    plan = plan_of(window, by)
+    _, emitted = replay(plan, stream, data, late="column")
+    before = BEGINNING
+    taken: list[Row] = []
+    for batch, one in zip(stream, emitted, strict=False):
+        late = [row for row in batch.rows if row["t"] <= before]
+        taken += [row for row in batch.rows if row["t"] > before]
+        assert one.late_rows == len(late)
+        assert sorted(row[TIE] for row in late) == sorted(one.late.column(TIE).to_pylist() if one.late else [])
+        before = max(before, batch.watermark)
+    assert_answers([one.final for one in emitted], batch_answer(taken, window, by), names_of(plan))
+
+
+@pytest.mark.parametrize(("width", "step"), [(3, 2), (4, 1), (1, 3), (2, 2)])
+@settings(max_examples=30)
+@given(stream=batches(delay=8 * SECOND), data=st.data())
+def test_a_late_row_counts_in_the_windows_that_are_open(
+    width: int, step: int, stream: list[Batch], data: st.DataObject
+) -> None:
+    plan = plan_of(sw.trailing(f"{width} s").every(f"{step} s"), ["k"])
+    _, emitted = replay(plan, stream, data)
+    before, late = BEGINNING, 0
+    members: dict[tuple[Any, int], list[Row]] = {}
+    for batch in stream:
+        for row in batch.rows:
+            starts = [s * step * SECOND for s in range(-40, 40)]
+            starts = [s for s in starts if s <= row["t"] < s + width * SECOND]
+            still = [s for s in starts if s + width * SECOND > before]
+            late += not still and row["t"] <= before
+            for start in still:
+                members.setdefault((row["k"], start), []).append(row)
+        before = max(before, batch.watermark)
+    expected = []
+    for (key, start), rows in members.items():
+        rows.sort(key=lambda row: (row["t"], row[TIE]))
+        numbers = [row["x"] for row in rows if row["x"] is not None]
+        texts = [row["s"] for row in rows if row["s"] is not None]
+        expected.append((key, start, len(rows), sum(numbers) if numbers else None, "".join(texts) if texts else None))
+    made = []
+    for one in emitted:
+        if one.final is not None:
+            starts = one.final.column("window_start").cast(pa.int64()).to_pylist()
+            names = ("count", "sum_x", "concat_s")
+            columns = [one.final.column("k").to_pylist(), starts, *(one.final.column(n).to_pylist() for n in names)]
+            made += zip(*columns, strict=True)
+    assert sorted(made, key=repr) == sorted(expected, key=repr)
+    assert sum(one.late_rows for one in emitted) == late
+
+
+def one(t: float, k: str = "a", x: int = 1, tie: int = 0) -> Row:
+    return {"k": k, "f": None, "t": int(t * SECOND), "x": x, "s": None, TIE: tie}
+
+
+def test_late_rows_raise_if_asked_to() -> None:
+    workers = Workers(plan_of(sw.trailing(2), ["k"]), late="error")
+    workers.run(table_of([one(1)]), 5 * SECOND)
+    with pytest.raises(LateEventError, match=r"1 event\(s\) came .* the first at t=1970-01-01 00:00:05"):
+        workers.run(table_of([one(5), one(6)]), 6 * SECOND)
+    again = workers.run(table_of([one(6, tie=1)]), 6 * SECOND)  # a failed call left nothing behind
+    assert again.final is not None
+    assert again.final.column("count").to_pylist() == [2]
+
+
+def test_late_rows_go_out_flagged_even_if_nothing_else_does() -> None:
+    plan = plan_of(sw.trailing(2), ["k"])
+    workers = Workers(plan, late="column")
+    names = ["k", "t", "count", "sum_x", "late"]
+    first = answered_rows(workers.run(table_of([one(1)]), 5 * SECOND), plan, names, "late")
+    assert first is not None
+    assert first.select(["count", "late"]).to_pylist() == [{"count": 1, "late": False}]
+    second = answered_rows(workers.run(table_of([one(2, x=7)]), 5 * SECOND), plan, names, "late")
+    assert second is not None
+    assert second.schema == first.schema
+    assert second.select(["count", "sum_x", "late"]).to_pylist() == [{"count": None, "sum_x": None, "late": True}]
+
+
+@pytest.mark.parametrize("window", [sw.trailing(3), {"rows": sw.trailing(3), "time": sw.trailing("2 s")}], ids=str)
+def test_a_quiet_key_does_not_hold_back_the_busy_ones(window: Any) -> None:
+    """Row windows never empty, so a quiet key's rows stay; those of busy keys must go all the same."""
+    workers = Workers(plan_of(window, ["k"]))
+    workers.run(table_of([one(0, "quiet")]), BEGINNING)
+    most = 0
+    for second in range(1, 60):
+        rows = [one(second + n / 10, "busy", tie=n) for n in range(4)]
+        workers.run(table_of(rows), (second - 1) * SECOND, worker=second % 2)
+        most = max(most, sum(page.rows for page in workers.record.pages))
+    assert most <= 4 * (3 + 1 + 8 + 12) + 12
+
+
+def test_a_time_window_keeps_only_what_it_covers() -> None:
+    workers = Workers(plan_of(sw.trailing("3 s"), ["k"]))
+    for second in range(1, 40):
+        emitted = workers.run(table_of([one(second, f"key {second}")]), (second - 1) * SECOND)
+        assert len(workers.store.pages) <= 6
+        assert emitted.keys <= 5
+
+
+def test_a_worker_catches_up_from_the_pages_it_has_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bucket_module, "MANY_PAGES", 64)
+    workers = Workers(plan_of(sw.trailing("1 min"), ["k"]))
+    read: list[int] = []
+    monkeypatch.setattr(MemoryStore, "read_page", lambda self, page: read.append(page) or self.pages[page])
+    for second, worker in enumerate([0, 0, 1, 1, 0, 0]):
+        workers.run(table_of([one(second)]), (second - 1) * SECOND, worker)
+    assert read == [0, 1, 2, 3]  # worker 1 builds from pages 0 and 1, worker 0 catches up with 2 and 3
+
+
+def test_records_of_other_formats_are_refused() -> None:
+    record = Record(watermark=5)
+    assert Record.decode(record.encode()) == record
+    for damaged in (b"", b"{}", b"[]", b'{"slidewise": "other"}', record.encode().replace(b'"next_id"', b'"what"')):
+        with pytest.raises(SnapshotError, match="damaged"):
+            Record.decode(damaged)
+    with pytest.raises(SnapshotError, match="state of format 9; this version"):
+        Record.decode(record.encode().replace(b'"format":1', b'"format":9'))
