@@ -78,7 +78,8 @@ def run_steps(
     total = len(lo)
     first_answer = np.cumsum(counts) - counts
     zeros = np.zeros(len(counts), dtype=np.int64)
-    runs = np.stack([zeros, zeros + 1, starts[:-1], starts[:-1], first_answer, first_answer + counts], axis=1)
+    first = starts[:-1]
+    runs = np.stack([zeros, zeros + 1, first, first, first_answer, first_answer + counts, first], axis=1)
     answers = [Answers(output, output.ops.outputs(total), np.ones(total, dtype=np.bool_)) for output in plan.outputs]
     capacity = int((hi - lo).max(initial=0))
     jobs: list[Callable[[], None]] = []
@@ -120,7 +121,7 @@ def sweep(
     """
     ops, structure = output.ops, output.choice.structure
     if bank is None:
-        bank = Bank(ops.columns, compiled=ops.compiled, extra=structure.extra, own=structure.own)
+        bank = structure.bank(ops)
         bank.add(capacity)
     values, valid = inputs
     has_nulls = valid is not None
@@ -164,7 +165,8 @@ def _run_chunk(
     if swept:
         lo, hi = _event_bounds(plan, window, arranged, local, base, last)
         zeros = np.zeros(len(local), dtype=np.int64)
-        sweep_runs = np.stack([zeros, zeros + 1, local[:, 0], local[:, 0], local[:, 1], local[:, 2]], axis=1)
+        begin = local[:, 0]
+        sweep_runs = np.stack([zeros, zeros + 1, begin, begin, local[:, 1], local[:, 2], begin], axis=1)
         capacity = int((hi - lo).max(initial=0))
         for answer in swept:
             values, valid, outs, ok = _views(plan, answer, columns, base, last)

@@ -21,6 +21,9 @@ from slidewise.windows import bounds
 from slidewise.windows.window import Window
 
 
+NONE = np.zeros(0, dtype=np.int64)
+
+
 @dataclass(frozen=True)
 class Runs:
     """Stretches of rows of one key each, in order: run r is rows `[starts[r], starts[r + 1])`.
@@ -57,6 +60,9 @@ class Carry:
     def release(self, slot: int) -> None:
         """The key is gone: its slot may serve another, whose first run must be fresh."""
         self._free.append(slot)
+        for lane in self._lanes:
+            for bank in (*lane.banks, lane.ring):
+                bank.empty(slot)
 
     def events(self, columns: dict[str, Column], times: Any, runs: Runs, *, answer: bool = True) -> list[Answers]:
         """Insert these rows; an answer for each of them, by output in the plan's order.
@@ -81,10 +87,7 @@ class _Lane:
         self.plan = plan
         self.window = window
         self.outputs = plan.of(window)
-        self.banks = [
-            Bank(o.ops.columns, compiled=o.ops.compiled, extra=o.choice.structure.extra, own=o.choice.structure.own)
-            for o in self.outputs
-        ]
+        self.banks = [output.choice.structure.bank(output.ops) for output in self.outputs]
         self.ring = Bank(lambda n: (np.zeros(n, dtype=np.int64),), compiled=True, own=bounds.REGISTERS - OWN)
         self.seen = np.zeros(0, dtype=np.int64)
         """Rows of each slot so far."""
@@ -98,26 +101,19 @@ class _Lane:
     def events(self, columns: dict[str, Column], times: Any, runs: Runs, answer: bool) -> list[Answers]:
         first, last = runs.starts[:-1], runs.starts[1:]
         lo, hi = self._event_bounds(times, runs, first, last)
-        need = np.zeros(len(runs), dtype=np.int64)
-        if len(hi):
-            need = np.maximum(np.maximum.reduceat(hi - lo, first), last - lo[last - 1])
-        return self._sweep(columns, runs, lo, hi, first, last, need, answer)
+        keep = lo[last - 1] if len(runs) else NONE
+        return self._sweep(columns, runs, lo, hi, first, last, keep, answer)
 
     def steps(
         self, columns: dict[str, Column], times: Any, runs: Runs, upto: Any, answer: bool
     ) -> tuple[Rows, list[Answers]]:
         first, last = runs.starts[:-1], runs.starts[1:]
         if self.window.rows is not None:
-            rows, lo, hi, counts = self._row_steps(runs, first, last)
+            rows, lo, hi, counts, keep = self._row_steps(runs, first, last)
         else:
-            rows, lo, hi, counts = self._time_steps(times, runs, first, last, upto)
+            rows, lo, hi, counts, keep = self._time_steps(times, runs, first, last, upto)
         ends = np.cumsum(counts)
-        held = np.array([self._held(int(slot)) for slot in runs.slots], dtype=np.int64)
-        held[runs.fresh] = 0
-        return rows, self._sweep(columns, runs, lo, hi, ends - counts, ends, held + last - first, answer)
-
-    def _held(self, slot: int) -> int:
-        return self.banks[0].length(slot) if self.banks else 0
+        return rows, self._sweep(columns, runs, lo, hi, ends - counts, ends, np.minimum(keep, last), answer)
 
     def _event_bounds(self, times: Any, runs: Runs, first: Any, last: Any) -> tuple[Any, Any]:
         window, width, total = self.window, self.plan.extent(self.window), int(runs.starts[-1])
@@ -144,7 +140,7 @@ class _Lane:
         bounds.append_times()(times, ring, self.ring.regs, table)
         return table, frozen(ring)
 
-    def _time_steps(self, times: Any, runs: Runs, first: Any, last: Any, upto: Any) -> tuple[Rows, Any, Any, Any]:
+    def _time_steps(self, times: Any, runs: Runs, first: Any, last: Any, upto: Any) -> tuple[Any, ...]:
         table, ring = self._remember(times, runs, first, last, upto)
         width, step = self.plan.extent(self.window), self.plan.in_units(self.window.step or 0)
         counts, empty = np.zeros(len(runs), dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -152,9 +148,11 @@ class _Lane:
         kernel(ring, self.ring.regs, table, width, step, False, counts, empty, empty, empty)
         lo, hi, begins = (np.zeros(int(counts.sum()), dtype=np.int64) for _ in range(3))
         kernel(ring, self.ring.regs, table, width, step, True, counts, lo, hi, begins)
-        return Rows(np.repeat(np.arange(len(runs)), counts), begins, begins + width), lo, hi, counts
+        regs = self.ring.regs[runs.slots]
+        keep = regs[:, bounds.NEXT_LO] - regs[:, TAIL] + last
+        return Rows(np.repeat(np.arange(len(runs)), counts), begins, begins + width), lo, hi, counts, keep
 
-    def _row_steps(self, runs: Runs, first: Any, last: Any) -> tuple[Rows, Any, Any, Any]:
+    def _row_steps(self, runs: Runs, first: Any, last: Any) -> tuple[Any, ...]:
         width, step = self.plan.extent(self.window), self.window.step or 1
         self.seen[runs.slots[runs.fresh]] = 0
         before = self.seen[runs.slots].copy()
@@ -165,13 +163,18 @@ class _Lane:
         ends = (before[run] // step + 1 + nth) * step
         begins = np.maximum(ends - width, 0)
         shift = first[run] - before[run]
-        return Rows(run, begins, ends), begins + shift, ends + shift, counts
+        keep = (self.seen[runs.slots] // step + 1) * step - width + first - before
+        return Rows(run, begins, ends), begins + shift, ends + shift, counts, keep
 
     def _sweep(
-        self, columns: dict[str, Column], runs: Runs, lo: Any, hi: Any, first: Any, last: Any, need: Any, answer: bool
+        self, columns: dict[str, Column], runs: Runs, lo: Any, hi: Any, first: Any, last: Any, keep: Any, answer: bool
     ) -> list[Answers]:
+        """Sweep answers `[first, last)` of each run; rows before `keep` need not stay."""
         fresh = np.asarray(runs.fresh, dtype=np.int64)
-        table = np.stack([runs.slots, fresh, runs.starts[:-1], runs.starts[1:], first, last], axis=1)
+        begin, end = runs.starts[:-1], runs.starts[1:]
+        table = np.stack([runs.slots, fresh, begin, end, first, last, keep], axis=1)
+        need = end - keep
+        np.maximum.at(need, np.repeat(np.arange(len(runs)), last - first), hi - lo)
         found = []
         for output, bank in zip(self.outputs, self.banks, strict=True):
             bank.compact()

@@ -21,7 +21,7 @@ from slidewise.monoids.aggregate import Aggregate, Family
 from slidewise.monoids.codec import codec_of, decode_plain, encode_plain, partial_schema
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
-from slidewise.swag.choose import choose
+from slidewise.swag.choose import Choice, check_name, choose
 from slidewise.windows.window import Window
 
 
@@ -74,7 +74,8 @@ class LiveWindow:
         self.aggregate = aggregate
         self.window = window
         self.algorithm = algorithm
-        self.choice = choose(_ANY, algorithm=algorithm)
+        check_name(algorithm)
+        self.choice: Choice | None = None
         self._kind: Kind | None = kind
         self._structure: Any = None
         self._nulls_before = 0
@@ -143,9 +144,11 @@ class LiveWindow:
         """Which algorithm serves this window, and why.
 
         >>> import slidewise as sw
-        >>> print(sw.LiveWindow(sw.max(), sw.trailing(5)).explain())
+        >>> print(sw.LiveWindow(sw.max(), sw.trailing(5), kind="int").explain())
         trailing(5) by two_stacks_lite: amortized O(1) for any monoid, with the fewest partials
         """
+        if self.choice is None:
+            return f"{self.window!r}: the first value decides which of its monoids {self.aggregate!r} is, and the algorithm"
         return f"{self.window!r} by {self.choice.structure.card.name}: {self.choice.reason}"
 
     def check(self) -> None:
@@ -158,10 +161,11 @@ class LiveWindow:
     def snapshot(self) -> bytes:
         """Everything needed to go on in another process, as bytes without pickle; O(n)."""
         registers: list[int] = []
+        links: list[int] = []
         parts: list[bytes] = []
         if self._structure is not None:
             encode, _ = codec_of(self._structure.monoid)
-            registers, partials = self._structure.state()
+            registers, partials, links = self._structure.state()
             parts = [encode(partial) for partial in partials]
         header = {
             "aggregate": self.aggregate.source.name,
@@ -172,6 +176,7 @@ class LiveWindow:
             "structure": None if self._structure is None else self._structure.card.name,
             "kind": self._kind,
             "registers": registers,
+            "links": links,
             "times": list(self._times),
             "waiting": None if self._waiting is None else encode_plain(self._waiting).decode(),
             "nulls_before": self._nulls_before,
@@ -204,7 +209,7 @@ class LiveWindow:
         if partial_schema(monoid) != header["partial"]:
             raise ValueError(f"its partials are {header['partial']}, {monoid!r} has {partial_schema(monoid)}")
         _, decode = codec_of(monoid)
-        self._structure.set_state(header["registers"], [decode(part) for part in parts])
+        self._structure.set_state(header["registers"], [decode(part) for part in parts], header["links"])
 
     # ---- inside ----
     @property
@@ -269,7 +274,6 @@ class LiveWindow:
         return now
 
 
-_ANY = Monoid(identity=None, combine=lambda a, b: b, name="any")
 
 
 def _check_aggregate(aggregate: Aggregate) -> None:

@@ -3,9 +3,10 @@
     rows      first ──────────────────────────────► last        inserted once, in order
     answers   [lo[j], hi[j])  [lo[j+1], hi[j+1]) ...             both bounds never fall inside a run
 
-A *run* is a stretch of rows of one key: ``(slot, fresh, first row, last row, first answer, last answer)``. Its window
-lives in `slot` of the bank and is emptied first if `fresh`; otherwise rows of earlier calls are still in it, at row
-numbers below `first`. Bounds are row numbers of this call, so a `lo` below `first` reaches into those.
+A *run* is a stretch of rows of one key: ``(slot, fresh, first row, last row, first answer, last answer, keep)``. Its
+window lives in `slot` of the bank and is emptied first if `fresh`; otherwise rows of earlier calls are still in it, at
+row numbers below `first`. Bounds are row numbers of this call, so a `lo` below `first` reaches into those. Rows before
+`keep` (at most `last`) are in no later window and do not stay.
 
 Per row one insert, at most one evict, per answer one query: the algorithm's cost, and no allocation. A hot loop.
 """
@@ -19,7 +20,7 @@ from typing import Any
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import HEAD, LAST, TAIL
 
-SLOT, FRESH, FIRST_ROW, LAST_ROW, FIRST_ANSWER, LAST_ANSWER = range(6)
+SLOT, FRESH, FIRST_ROW, LAST_ROW, FIRST_ANSWER, LAST_ANSWER, KEEP = range(7)
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,11 @@ def build_sweep(ops: Ops, steps: Steps) -> Any:
                 start = lo[j] + shift
                 while R[HEAD] < start and R[HEAD] < R[TAIL]:
                     evict(cols, R)
+                if R[TAIL] < start:  # the rows up to lo are in no window
+                    R[HEAD] = start
+                    R[TAIL] = start
+                    clear(cols, R)
+                    row = lo[j]
                 while row < hi[j]:
                     if has_nulls and not valid[row]:
                         insert(cols, R, identity)
@@ -77,12 +83,18 @@ def build_sweep(ops: Ops, steps: Steps) -> Any:
                         R[LAST] = R[TAIL]
                         insert(cols, R, lift_at(inputs, row))
                     row += 1
-                while R[HEAD] < start:
-                    evict(cols, R)
                 if R[TAIL] - R[HEAD] < min_rows or (R[LAST] < R[HEAD] and not answers_empty):
                     ok[j] = False
                 else:
                     answer(outs, ok, j, query(cols, R))
+            start = run[KEEP] + shift
+            while R[HEAD] < start and R[HEAD] < R[TAIL]:
+                evict(cols, R)
+            if R[TAIL] < start:
+                R[HEAD] = start
+                R[TAIL] = start
+                clear(cols, R)
+                row = run[KEEP]
             while row < run[LAST_ROW]:
                 if has_nulls and not valid[row]:
                     insert(cols, R, identity)

@@ -1,11 +1,16 @@
 """A bank: the windows of many keys in one arena, so that one compiled loop serves all of them.
 
-    cols   ┌─extra─┬────ring────┐┌─extra─┬──ring──┐ . . free . .
-           └───────┴────────────┘└───────┴────────┘
-                   ▲ BASE of slot 0       ▲ BASE of slot 1          (registers.py)
+    cols   ┌─extra─┬──── ring ────┐┌─extra─┬── ring ──┐ . . free . .
+           └───────┴──────────────┘└───────┴──────────┘
+                   ▲ BASE of slot 0         ▲ BASE of slot 1          (kernels/registers.py)
 
-A slot's ring holds a power of two of partials. `reserve` gives a slot a larger ring at the end of the arena and copies
-what is live: amortized O(1) per insert. The space left behind is reclaimed when it is more than half of the arena.
+A slot's ring has a power of two of places. `reserve` gives a slot a larger ring at the end of the arena and copies what is
+live: amortized O(1) per insert. The space left behind, and rings much larger than what lives in them, are reclaimed by
+`compact`.
+
+An algorithm that keeps more than one partial per element has several *planes*: plane k of position p is at place
+``BASE + k * (MASK + 1) + (p & MASK)``. One that keeps integers per element (pointers, positions) has *links*: the last
+column, ``cols[-1]``, of int64, with planes of the same layout.
 """
 
 from __future__ import annotations
@@ -18,29 +23,41 @@ import numpy as np
 from slidewise.kernels.registers import BASE, HEAD, LAST, MASK, OWN, TAIL
 
 SMALLEST = 4
-"""Partials in a new slot's ring."""
+"""Places in a new slot's ring."""
+
+SPARSE = 65_536
+"""An arena of no more places is not worth shrinking."""
 
 
 class Bank:
     """Windows by slot number: `cols` and `regs` are what the kernels take.
 
     `columns(length)` makes room for that many partials: arrays if `compiled`, else a list. `extra` is how many
-    partials, `own` how many registers an algorithm keeps beside the ring.
+    partials, `own` how many registers an algorithm keeps beside the ring; `planes` and `links` how many partials and
+    integers it keeps per element.
     """
 
     def __init__(
-        self, columns: Callable[[int], tuple[Any, ...]], *, compiled: bool, extra: int = 0, own: int = 0
+        self,
+        columns: Callable[[int], tuple[Any, ...]],
+        *,
+        compiled: bool,
+        extra: int = 0,
+        own: int = 0,
+        planes: int = 1,
+        links: int = 0,
     ) -> None:
         self.columns = columns
         self.compiled = compiled
         self.extra = extra
         self.own = own
-        self.cols = columns(64)
+        self.planes = planes
+        self.links = links
+        self.cols = self._columns(64)
         self._rows: Any = np.zeros((8, OWN + own), dtype=np.int64) if compiled else []
         self.regs: Any = self._rows[:0]
         self.used = 0
         self.wasted = 0
-        self.free: list[int] = []
 
     @property
     def slots(self) -> int:
@@ -53,10 +70,6 @@ class Bank:
 
     def add(self, capacity: int = SMALLEST) -> int:
         """A new empty slot with room for `capacity`; it must be cleared by the kernel (a fresh run) or the caller."""
-        if self.free:
-            slot = self.free.pop()
-            self.reserve(slot, capacity)
-            return slot
         slot = len(self.regs)
         row = [0] * (OWN + self.own)
         row[LAST] = row[MASK] = -1
@@ -70,12 +83,11 @@ class Bank:
         self._place(slot, capacity)
         return slot
 
-    def release(self, slot: int) -> None:
-        """Give a slot up for reuse; O(1)."""
+    def empty(self, slot: int) -> None:
+        """Drop what a slot holds; its ring goes with the next `compact`."""
         registers = self.regs[slot]
         registers[HEAD] = registers[TAIL] = 0
         registers[LAST] = -1
-        self.free.append(slot)
 
     def reserve(self, slot: int, capacity: int) -> None:
         """Make room for `capacity` live elements in a slot; amortized O(1) per element ever inserted."""
@@ -93,70 +105,73 @@ class Bank:
                 self.reserve(int(slot), int(capacity))
 
     def places(self, slot: int) -> list[int]:
-        """Where in the arena a slot's live partials lie, oldest first, then its extra partials."""
+        """Where in the arena a slot's live partials lie: plane by plane, oldest first, then its extra partials."""
         registers = self.regs[slot]
-        base, mask = int(registers[BASE]), int(registers[MASK])
-        live = [base + (position & mask) for position in range(int(registers[HEAD]), int(registers[TAIL]))]
-        return live + [base - 1 - k for k in range(self.extra)]
+        return self._places(registers, int(registers[BASE]), int(registers[MASK])).tolist()
+
+    def compact(self) -> None:
+        """Rewrite the arena where most of it is dead; O(live), so amortized O(1) per insert and evict."""
+        if self.wasted * 2 <= self.used and self.used <= max(SPARSE, 8 * self._live()):
+            return
+        old = self.cols
+        self.cols, self.used, self.wasted = self._columns(64), 0, 0
+        for slot in range(self.slots):
+            registers = self.regs[slot]
+            base, mask = int(registers[BASE]), int(registers[MASK])
+            registers[MASK] = -1
+            self._place(slot, self.length(slot))
+            self._copy(old, registers, base, mask)
+
+    def _live(self) -> int:
+        if self.compiled:
+            held = int((self.regs[:, TAIL] - self.regs[:, HEAD]).sum())
+        else:
+            held = sum(registers[TAIL] - registers[HEAD] for registers in self.regs)
+        return max(self.planes, self.links) * (held + SMALLEST * self.slots) + self.extra * self.slots
 
     def _place(self, slot: int, capacity: int) -> None:
-        """Move a slot to a larger ring at the end of the arena."""
+        """Give a slot a ring of at least `capacity` places at the end of the arena, with what lives in its old one."""
         size = SMALLEST
         while size < capacity:
             size *= 2
         registers = self.regs[slot]
-        old_base, old_mask = int(registers[BASE]), int(registers[MASK])
-        need = self.extra + size
-        if old_mask >= 0:
-            self.wasted += self.extra + old_mask + 1
-        self._make_room(need)
-        base = self.used + self.extra
-        self.used += need
-        if old_mask >= 0:
-            self._copy(registers, old_base, old_mask, base, size - 1)
-        registers[BASE], registers[MASK] = base, size - 1
+        base, mask = int(registers[BASE]), int(registers[MASK])
+        self._make_room(self._region(size))
+        registers[BASE], registers[MASK] = self.used + self.extra, size - 1
+        self.used += self._region(size)
+        if mask >= 0:
+            self.wasted += self._region(mask + 1)
+            self._copy(self.cols, registers, base, mask)
+
+    def _region(self, size: int) -> int:
+        return self.extra + max(self.planes, self.links) * size
 
     def _make_room(self, need: int) -> None:
         length = len(self.cols[0])
-        if self.used + need <= length:
-            return
-        length = max(2 * length, self.used + need)
-        if self.compiled:
-            self.cols = tuple(_longer(column, length) for column in self.cols)
-        else:
-            self.cols[0].extend([None] * (length - len(self.cols[0])))
+        if self.used + need > length:
+            grown = self._columns(max(2 * length, self.used + need))
+            for old, new in zip(self.cols, grown, strict=True):
+                new[: self.used] = old[: self.used]
+            self.cols = grown
 
-    def _copy(self, registers: Any, old_base: int, old_mask: int, base: int, mask: int) -> None:
-        positions = np.arange(int(registers[HEAD]), int(registers[TAIL]))
-        source = np.concatenate([old_base + (positions & old_mask), old_base - 1 - np.arange(self.extra)])
-        target = np.concatenate([base + (positions & mask), base - 1 - np.arange(self.extra)])
-        if self.compiled:
-            for column in self.cols:
-                column[target] = column[source]
-        else:
-            column = self.cols[0]
-            for place, taken in zip(target.tolist(), source.tolist(), strict=True):
-                column[place], column[taken] = column[taken], None
+    def _columns(self, length: int) -> tuple[Any, ...]:
+        if not self.links:
+            return self.columns(length)
+        links: Any = np.zeros(length, dtype=np.int64) if self.compiled else [0] * length
+        return (*self.columns(length), links)
 
-    def compact(self) -> None:
-        """Reclaim what `reserve` left behind, if it is more than half of the arena; O(live)."""
-        if self.wasted * 2 <= self.used:
-            return
-        fresh = Bank(self.columns, compiled=self.compiled, extra=self.extra, own=self.own)
-        fresh._make_room(self.used - self.wasted)
-        for slot in range(self.slots):
-            registers = self.regs[slot]
-            base, mask = int(registers[BASE]), int(registers[MASK])
-            size = self.extra + mask + 1
-            place = fresh.used
-            for old, new in zip(self.cols, fresh.cols, strict=True):
-                new[place : place + size] = old[base - self.extra : base + mask + 1]
-            registers[BASE] = place + self.extra
-            fresh.used += size
-        self.cols, self.used, self.wasted = fresh.cols, fresh.used, 0
+    def _places(self, registers: Any, base: int, mask: int) -> Any:
+        positions = np.arange(int(registers[HEAD]), int(registers[TAIL])) & mask
+        planes = [base + k * (mask + 1) + positions for k in range(max(self.planes, self.links))]
+        return np.concatenate([*planes, base - 1 - np.arange(self.extra)])
 
-
-def _longer(column: Any, length: int) -> Any:
-    grown = np.zeros(length, dtype=column.dtype)
-    grown[: len(column)] = column
-    return grown
+    def _copy(self, old: tuple[Any, ...], registers: Any, base: int, mask: int) -> None:
+        """What lives in the ring at `base`, `mask` of `old`, into the slot's ring of today."""
+        source = self._places(registers, base, mask)
+        target = self._places(registers, int(registers[BASE]), int(registers[MASK]))
+        for before, column in zip(old, self.cols, strict=True):
+            if isinstance(column, list):
+                for place, taken in zip(target.tolist(), source.tolist(), strict=True):
+                    column[place] = before[taken]
+            else:
+                column[target] = before[source]

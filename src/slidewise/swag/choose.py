@@ -35,6 +35,12 @@ class Choice:
     reason: str
 
 
+def check_name(algorithm: object) -> None:
+    """Raise `ArgumentError` unless this is "auto" or the name of an algorithm."""
+    if not isinstance(algorithm, str) or algorithm not in ("auto", *ALGORITHMS):
+        raise ArgumentError(f"algorithm={algorithm!r}: expected 'auto' or one of {listed(ALGORITHMS)}")
+
+
 def choose(monoid: Monoid, *, algorithm: str = "auto", fixed_rows: bool = False, compiled: bool = False) -> Choice:
     """Walk down the ladder; raises `ArgumentError` for an unknown name or an algorithm that cannot serve.
 
@@ -43,8 +49,7 @@ def choose(monoid: Monoid, *, algorithm: str = "auto", fixed_rows: bool = False,
     'amortized O(1) for any monoid, with the fewest partials'
     """
     if algorithm != "auto":
-        if algorithm not in ALGORITHMS:
-            raise ArgumentError(f"algorithm={algorithm!r}: expected 'auto' or one of {listed(ALGORITHMS)}")
+        check_name(algorithm)
         structure = ALGORITHMS[algorithm]
         structure.refuse(monoid)
         return Choice(structure, blocked=False, reason=f"asked for by algorithm={algorithm!r}")

@@ -1,7 +1,7 @@
 """What every window algorithm shares: a window of partials with insert, evict, query, and the rules of the house.
 
 To add an algorithm: one file with a subclass that has a `card`, says how many registers (`own`) and extra partials
-(`extra`) it keeps, writes its steps in `build`, its invariants in `check`, and one line in `ALGORITHMS`. Tests,
+(`extra`) it keeps, and how many partials (`planes`) and integers (`links`) per element, writes its steps in `build`, its invariants in `check`, and one line in `ALGORITHMS`. Tests,
 containers and Spark find it there. The steps are plain functions over columns and integer registers
 (kernels/registers.py); they run as they are in object mode and as machine code in compiled mode.
 """
@@ -49,11 +49,19 @@ class Structure:
     card: ClassVar[Card]
     own: ClassVar[int] = 0
     extra: ClassVar[int] = 0
+    planes: ClassVar[int] = 1
+    links: ClassVar[int] = 0
 
     @staticmethod
     def build(ops: Ops, jit: Jit) -> Steps:
         """The algorithm: its steps for one monoid, each passed through `jit`."""
         raise TypeError("an algorithm must define build(ops, jit)")
+
+    @classmethod
+    def bank(cls, ops: Ops) -> Bank:
+        """Room for windows of this algorithm."""
+        sizes = {"extra": cls.extra, "own": cls.own, "planes": cls.planes, "links": cls.links}
+        return Bank(ops.columns, compiled=ops.compiled, **sizes)
 
     def check(self) -> None:
         """Assert the algorithm's invariants; O(n)."""
@@ -68,7 +76,7 @@ class Structure:
         self.capacity = capacity
         self._types: tuple[str | None, ...] = (None,) if types is None else types
         self._ops = object_ops(monoid, 1) if types is None else compiled_ops(monoid, types)
-        self._bank = Bank(self._ops.columns, compiled=self._ops.compiled, extra=self.extra, own=self.own)
+        self._bank = self.bank(self._ops)
         self._bank.add(capacity if capacity is not None else 0)
         self.clear()
 
@@ -152,7 +160,7 @@ class Structure:
             inputs = tuple(_column([], dtype) for dtype in self._types)
         outs, ok = ops.outputs(answers), np.ones(answers, dtype=np.bool_)
         has_nulls = valid is not None
-        runs: Any = [[0, int(fresh), 0, rows, 0, answers]]
+        runs: Any = [[0, int(fresh), 0, rows, 0, answers, -len(self)]]
         if ops.compiled:
             lo, hi = np.asarray(lo, dtype=np.int64), np.asarray(hi, dtype=np.int64)
             runs = np.array(runs, dtype=np.int64)
@@ -177,28 +185,37 @@ class Structure:
         else:
             self._bank.reserve(0, need)
 
-    def state(self) -> tuple[list[int], list[Any]]:
-        """All a snapshot needs: registers from HEAD on, and partials, live ones oldest first, then extra ones."""
+    def state(self) -> tuple[list[int], list[Any], list[int]]:
+        """All a snapshot needs: registers from HEAD on; partials, live ones oldest first, then extra ones; links."""
         registers = [int(value) for value in self._bank.regs[0]][HEAD:]
-        return registers, [self._at(place) for place in self._bank.places(0)]
+        places = self._bank.places(0)
+        links = [int(self._bank.cols[-1][place]) for place in places] if self.links else []
+        return registers, [self._at(place) for place in places], links
 
-    def set_state(self, registers: list[int], partials: list[Any]) -> None:
+    def set_state(self, registers: list[int], partials: list[Any], links: list[int]) -> None:
         """Continue from what `state` returned."""
         bank = self._bank
         self.clear()
-        self._make_room(len(partials) - self.extra)
+        self._make_room(registers[1] - registers[0])
         mine = bank.regs[0]
         for number, value in enumerate(registers, start=HEAD):
             mine[number] = value
         for place, partial in zip(bank.places(0), partials, strict=True):
-            self._ops.store(bank.cols, place, partial)
+            self._put(place, partial)
+        for place, link in zip(bank.places(0) if links else [], links, strict=True):
+            bank.cols[-1][place] = link
 
     def _at(self, place: int) -> Any:
         """The partial at a place of the arena, as plain Python values."""
         if not self._ops.compiled:
             return self._bank.cols[0][place]
-        values = tuple(column[place].item() for column in self._bank.cols)
+        values = tuple(column[place].item() for column in self._bank.cols[: len(self._ops.fields)])
         return values if isinstance(self._ops.identity, tuple) else values[0]
+
+    def _put(self, place: int, partial: Any) -> None:
+        parts = partial if self._ops.compiled and isinstance(self._ops.identity, tuple) else (partial,)
+        for column, part in zip(self._bank.cols, parts, strict=False):
+            column[place] = part
 
 
 def sweep_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:

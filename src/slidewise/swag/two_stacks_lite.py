@@ -86,7 +86,7 @@ class TwoStacksLite(Structure):
 
     def check(self) -> None:
         super().check()
-        registers, partials = self.state()
+        registers, partials, _ = self.state()
         head, tail, mid = registers[0], registers[1], registers[MID - HEAD]
         assert head <= mid <= tail, "the front ends inside the window"
         total = self.monoid.identity

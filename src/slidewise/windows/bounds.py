@@ -118,6 +118,9 @@ def step_bounds() -> Any:
                         start = earliest
                     started = 1
                 if start > upto - width:
+                    while a < tail and ring[base + (a & mask)] < start:  # in no window to come
+                        a += 1
+                    b = max(a, b)
                     break
                 while b < tail and ring[base + (b & mask)] < start + width:
                     b += 1
