@@ -223,7 +223,8 @@ def _plan_only(
         from slidewise.spark import spark_types
 
         types: Mapping[str, pa.DataType | None] = spark_types(data)
-        return make_plan(types, aggregates, window, by=by, order=order, algorithm=algorithm, whole=False), types
+        options = {"by": by, "order": order, "algorithm": algorithm, "whole": not data.isStreaming}
+        return make_plan(types, aggregates, window, **options), types
     if kind == "frame":
         from slidewise.tables.frames import Frame
 

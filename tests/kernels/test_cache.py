@@ -122,3 +122,51 @@ def test_field_types_are_asked_of_numba(identity, lift, combine, fields) -> None
 def test_object_mode_says_why(monoid: sw.Monoid, why: str) -> None:
     with pytest.raises(CannotCompile, match=why):
         compiled_ops(monoid, ("float64",))
+
+
+def test_the_digest_follows_values_taken_from_modules() -> None:
+    import types as python_types
+
+    def with_scale(scale: object) -> str:
+        settings = python_types.ModuleType("settings")
+        settings.scale = scale  # type: ignore[attr-defined]
+        scope: dict[str, object] = {"settings": settings}
+        exec("def f(x):\n    return x * settings.scale", scope)
+        return cache.digest(scope["f"])
+
+    assert with_scale(2) == with_scale(2)
+    assert with_scale(2) != with_scale(500)
+    with pytest.raises(cache.CannotDigest):
+        with_scale(object())
+
+
+def twice(x: float) -> float:
+    return half(x) * 4.0
+
+
+def half(x: float) -> float:
+    return x / 2.0
+
+
+def test_helpers_of_any_depth_compile() -> None:
+    monoid = sw.Monoid(identity=0.0, lift=lambda x: twice(x), combine=lambda a, b: a + b, name="m")
+    assert compiled_ops(monoid, ("float64",)).fields == ("float64",)
+    assert sw.slide([1.0, 2.0], sw.aggregate(monoid), sw.trailing(2)) == [2.0, 6.0]
+
+
+def test_why_not_is_found_once() -> None:
+    monoid = sw.Monoid(identity=0.0, combine=lambda a, b: {a: b}, name="m")
+    reasons = []
+    for _ in range(2):
+        with pytest.raises(CannotCompile) as caught:
+            compiled_ops(monoid, ("float64",))
+        reasons.append(str(caught.value))
+    assert reasons[0] == reasons[1]
+
+
+def test_an_inverse_compiles_with_the_rest() -> None:
+    ops = compiled_ops(
+        sw.Monoid(identity=0, combine=lambda a, b: a + b, inverse=lambda a, b: a - b, name="m"), ("int64",)
+    )
+    assert ops.inverse is not None
+    assert ops.inverse(5, 3) == 2

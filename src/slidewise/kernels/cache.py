@@ -26,6 +26,9 @@ from numba.core.registry import CPUDispatcher
 FORMAT = "1"
 """Raise it to abandon every kernel cached so far."""
 
+TRUSTED = frozenset({"builtins", "math", "cmath", "operator", "numpy", "numba"})
+"""Modules whose attributes do not change within a version."""
+
 hits = 0
 """Kernels found on disk by this process."""
 
@@ -82,10 +85,11 @@ def _feed(state: Any, value: Any, seen: set[int]) -> None:
         for cell in value.__closure__ or ():
             _feed(state, cell.cell_contents, seen)
         _feed(state, value.__defaults__, seen)
-        for name in sorted(_global_names(value.__code__)):
+        names = sorted(_global_names(value.__code__))
+        for name in names:
             if name in value.__globals__:
                 state.update(name.encode())
-                _feed(state, value.__globals__[name], seen)
+                _feed_global(state, value.__globals__[name], names, seen)
     elif isinstance(value, (tuple, list)):
         state.update(f"{type(value).__name__}{len(value)}".encode())
         for part in value:
@@ -96,12 +100,27 @@ def _feed(state: Any, value: Any, seen: set[int]) -> None:
         state.update(f"array{value.dtype}{value.shape}".encode() + value.tobytes())
     elif isinstance(value, types.CodeType):
         _feed_code(state, value, seen)
-    elif isinstance(value, types.ModuleType):
-        state.update(f"module {value.__name__}".encode())
-    elif isinstance(value, (type, types.BuiltinFunctionType, np.ufunc)):
+    elif isinstance(value, (types.BuiltinFunctionType, np.ufunc)) or (
+        isinstance(value, type) and value.__module__ in TRUSTED
+    ):
         state.update(f"named {getattr(value, '__module__', '')}.{value.__name__}".encode())
     else:
         raise CannotDigest(f"{type(value).__name__} value in a kernel")
+
+
+def _feed_global(state: Any, value: Any, names: list[str], seen: set[int]) -> None:
+    """A global; of a module, whatever the function may take from it: all attributes of the names it uses."""
+    if not isinstance(value, types.ModuleType):
+        _feed(state, value, seen)
+        return
+    state.update(f"module {value.__name__} {getattr(value, '__version__', '')}".encode())
+    if value.__name__.partition(".")[0] in TRUSTED or id(value) in seen:
+        return
+    seen.add(id(value))
+    for name in names:
+        if hasattr(value, name):
+            state.update(name.encode())
+            _feed_global(state, getattr(value, name), names, seen)
 
 
 def _feed_code(state: Any, code: types.CodeType, seen: set[int]) -> None:

@@ -7,6 +7,7 @@ calls is inlined into it.
 from __future__ import annotations
 
 import contextlib
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -37,3 +38,39 @@ def kernel(function: Callable[..., Any]) -> Any:
     with contextlib.suppress(cache.CannotDigest):  # then it is compiled once per process
         dispatcher._cache = cache.KernelCache(function, cache.digest(function))
     return dispatcher
+
+
+def with_helpers(function: Any, _seen: tuple[Any, ...] = ()) -> Any:
+    """The function with every plain Python function that it calls compiled too; itself if it calls none.
+
+    Numba calls compiled functions only; a user's aggregate may be written with helpers of any depth. A function that
+    calls itself, directly or in a circle, is left as it is, and Numba says what it thinks of it.
+    """
+    seen = (*_seen, function)
+
+    def made(value: Any) -> Any:
+        plain_helper = isinstance(value, types.FunctionType) and value not in seen
+        return compiled(with_helpers(value, seen)) if plain_helper else value
+
+    names = {name for name in _names(function.__code__) if name in function.__globals__}
+    replaced = {name: made(function.__globals__[name]) for name in names}
+    cells = tuple(types.CellType(made(cell.cell_contents)) for cell in function.__closure__ or ())
+    same_globals = all(replaced[name] is function.__globals__[name] for name in names)
+    same_cells = all(
+        new.cell_contents is old.cell_contents for new, old in zip(cells, function.__closure__ or (), strict=True)
+    )
+    if same_globals and same_cells:
+        return function
+    scope = {**function.__globals__, **replaced}
+    copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells or None)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__module__ = function.__module__
+    return copy
+
+
+def _names(code: types.CodeType) -> set[str]:
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _names(constant)
+    return found

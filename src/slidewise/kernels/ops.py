@@ -2,6 +2,7 @@
 
     lift_at(inputs, i)         the partial of row i, made of as many columns as the monoid takes
     combine(older, newer)      as the user wrote it, each field cast to its column's type
+    inverse(whole, older)      likewise; None if the monoid has none
     load(cols, i)              the partial at place i: one array per field
     store(cols, i, partial)
     answer(outs, ok, j, p)     lower p and write it as answer j; a None clears ok[j]
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.kernels.jit import Jit, compiled, kernel, plain
+from slidewise.kernels.jit import Jit, compiled, kernel, plain, with_helpers
 from slidewise.monoids.monoid import Monoid
 
 RANKS = {"bool": 0, "int64": 1, "float64": 2}
@@ -47,6 +48,7 @@ class Ops:
     load: Callable[..., Any]
     store: Callable[..., Any]
     answer: Callable[..., Any]
+    inverse: Callable[..., Any] | None = None
     fields: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     packed: bool = False
@@ -98,18 +100,35 @@ def object_ops(monoid: Monoid, arity: int, why: str = "") -> Ops:
         load=_write("load(cols, i)", "return cols[0][i]"),
         store=_write("store(cols, i, p)", "cols[0][i] = p"),
         answer=answer,
+        inverse=monoid.inverse,
         why=why,
     )
 
 
-@functools.lru_cache(maxsize=256)
 def compiled_ops(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     """Machine code for inputs of these dtypes ("int64", "float64"); raises `CannotCompile` with the reason."""
+    made = _made(monoid, inputs)
+    if isinstance(made, str):
+        raise CannotCompile(made)
+    return made
+
+
+@functools.lru_cache(maxsize=256)
+def _made(monoid: Monoid, inputs: tuple[str, ...]) -> Ops | str:
+    """The functions, or why there are none: both are found once."""
+    try:
+        return _make(monoid, inputs)
+    except CannotCompile as error:
+        return str(error)
+
+
+def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     identity, packed = _flat(monoid.identity)
     fields = tuple(_name_of_value(part) for part in identity)
     lift, combine, lower = _function(monoid, "lift"), _function(monoid, "combine"), _function(monoid, "lower")
+    inverse = _function(monoid, "inverse")
     for _ in range(4):
-        lifted, combined, lowered = _types(inputs, fields, packed, lift, combine, lower)
+        lifted, combined, lowered = _types(inputs, fields, packed, lift, combine, lower, inverse)
         wider = tuple(_wider(*names) for names in zip(fields, lifted, combined, strict=True))
         if wider == fields:
             break
@@ -126,6 +145,9 @@ def compiled_ops(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     def combine_cast(a: Any, b: Any) -> Any:
         return cast(combine(a, b))
 
+    def inverse_cast(whole: Any, older: Any) -> Any:
+        return cast(inverse(whole, older))
+
     load = compiled(_write("load(cols, i)", f"return {_tuple('cols[{k}][i]', fields, packed, 'cols[0][i]')}"))
     store = compiled(_store("store(cols, i, p)", "cols[{k}][i] = p[{k}]", len(fields), packed, "cols[0][i] = p"))
     put = compiled(_store("put(cols, i, p)", "cols[{k}][i] = p[{k}]", len(answers), answers_packed, "cols[0][i] = p"))
@@ -140,6 +162,7 @@ def compiled_ops(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
         load=load,
         store=store,
         answer=compiled(_answer(lower, put, nullable)),
+        inverse=compiled(inverse_cast) if inverse is not None else None,
         fields=fields,
         answers=answers,
         packed=answers_packed,
@@ -154,7 +177,7 @@ def _function(monoid: Monoid, name: str) -> Any:
         return None
     if not isinstance(function, types.FunctionType):
         raise CannotCompile(f"{name} is a {type(function).__name__}, not a plain Python function")
-    return compiled(function)
+    return compiled(with_helpers(function))
 
 
 CASTS_PY: dict[str, Callable[[Any], Any]] = {"bool": bool, "int64": int, "float64": float}
@@ -185,7 +208,7 @@ def _answer(lower: Any, put: Any, nullable: bool) -> Callable[..., None]:
 
 # ---- asking Numba for types -----------------------------------------------------------------------------------------
 def _types(
-    inputs: tuple[str, ...], fields: tuple[str, ...], packed: bool, lift: Any, combine: Any, lower: Any
+    inputs: tuple[str, ...], fields: tuple[str, ...], packed: bool, lift: Any, combine: Any, lower: Any, inverse: Any
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, ...], bool, bool]]:
     """The field types of lift and combine, and the answer's (types, is a tuple, may be None), for these types in."""
     from numba import types as nb
@@ -195,11 +218,12 @@ def _types(
     partial = f"({', '.join(ps)},)" if packed else ps[0]
     lifted = f"lift({', '.join(xs)})" if lift is not None else xs[0]
     lowered = "lower(p)" if lower is not None else "p"
+    undone = "inverse(p, p)" if inverse is not None else "p"
     probe = kernel(
         _write(
             f"probe({', '.join(xs + ps)})",
-            f"p = {partial}\n    return {lifted}, combine(p, p), {lowered}",
-            {"lift": lift, "combine": combine, "lower": lower},
+            f"p = {partial}\n    return {lifted}, combine(p, p), {lowered}, {undone}",
+            {"lift": lift, "combine": combine, "lower": lower, "inverse": inverse},
         )
     )
     signature = tuple(getattr(nb, "boolean" if name == "bool" else name) for name in (*inputs, *fields))
@@ -210,14 +234,14 @@ def _types(
     returned = probe.overloads[signature].signature.return_type
     if not isinstance(returned, nb.BaseTuple):  # pragma: no cover - the probe returns a tuple of three
         raise CannotCompile("not a flat partial")
-    from_lift, from_combine, from_lower = returned
+    from_lift, from_combine, from_lower, from_inverse = returned
     nullable = isinstance(from_lower, nb.Optional)
     answer = from_lower.type if nullable else from_lower
-    found = _field_names(from_lift), _field_names(from_combine)
-    for names, function in zip(found, ("lift", "combine"), strict=True):
+    found = _field_names(from_lift), _field_names(from_combine), _field_names(from_inverse)
+    for names, function in zip(found, ("lift", "combine", "inverse"), strict=True):
         if len(names) != len(fields):
             raise CannotCompile(f"{function} gives {len(names)} fields, the identity has {len(fields)}")
-    return *found, (_field_names(answer), isinstance(answer, nb.BaseTuple), nullable)
+    return found[0], found[1], (_field_names(answer), isinstance(answer, nb.BaseTuple), nullable)
 
 
 def _field_names(numba_type: Any) -> tuple[str, ...]:

@@ -107,7 +107,7 @@ class Bank:
     def places(self, slot: int) -> list[int]:
         """Where in the arena a slot's live partials lie: plane by plane, oldest first, then its extra partials."""
         registers = self.regs[slot]
-        return self._places(registers, int(registers[BASE]), int(registers[MASK])).tolist()
+        return list(map(int, self._places(registers, int(registers[BASE]), int(registers[MASK]))))
 
     def compact(self) -> None:
         """Rewrite the arena where most of it is dead; O(live), so amortized O(1) per insert and evict."""
