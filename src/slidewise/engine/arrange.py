@@ -56,8 +56,7 @@ def arrange(
     if codes is not None:
         moved = codes if rows is None else codes[rows]
         if not presorted and not _rising(moved):
-            counted = np.empty(length, dtype=np.int64)
-            _counting_sort()(moved, counted, np.zeros(groups + 1, dtype=np.int64))
+            counted = counting_sort(moved, groups)
             rows = counted if rows is None else rows[counted]
             moved = codes[rows]
         changes = np.nonzero(moved[1:] != moved[:-1])[0] + 1
@@ -102,10 +101,17 @@ def sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
         column = column.cast(column.type.value_type)
     if isinstance(column.type, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
-    if pa.types.is_floating(column.type):  # one zero and one NaN, as Spark groups them
-        zeroed = pc.add(column.cast(pa.float64()), 0.0)
-        return pc.if_else(pc.is_nan(zeroed), np.nan, zeroed)
+    if pa.types.is_floating(column.type):
+        return one_zero(column.cast(pa.float64()))
     return column.cast(pa.string()) if pa.types.is_null(column.type) else column
+
+
+def one_zero(column: Any) -> Any:
+    """A key column in which equal keys have equal bits: floats with one zero and one NaN, as Spark groups them."""
+    if not pa.types.is_floating(column.type):
+        return column
+    nan, zero = pa.scalar(np.nan, column.type), pa.scalar(0.0, column.type)
+    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
 
 def _by_order(order: Sequence[tuple[str, pa.ChunkedArray]], times: Any) -> Any:
@@ -126,6 +132,13 @@ def _by_order(order: Sequence[tuple[str, pa.ChunkedArray]], times: Any) -> Any:
 
 def _rising(values: Any) -> bool:
     return bool((values[1:] >= values[:-1]).all())
+
+
+def counting_sort(codes: Any, groups: int) -> Any:
+    """The permutation that sorts codes of `[0, groups)`, equal ones as they are; O(n + groups)."""
+    rows = np.empty(len(codes), dtype=np.int64)
+    _counting_sort()(codes, rows, np.zeros(groups + 1, dtype=np.int64))
+    return rows
 
 
 @functools.cache

@@ -20,7 +20,6 @@ from slidewise.swag.bank import Bank
 from slidewise.windows import bounds
 from slidewise.windows.window import Window
 
-
 NONE = np.zeros(0, dtype=np.int64)
 
 

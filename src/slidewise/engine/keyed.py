@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.engine.arrange import key_codes, times_of
+from slidewise.engine.arrange import counting_sort, key_codes, times_of
 from slidewise.engine.batch import Answers
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import to_arrow, to_column
@@ -90,14 +90,18 @@ class KeyedWindows:
         return times_of(table.column(self.plan.order[0]), self.plan.unit or "us")
 
     # ---- answers out ----
-    def advance(self, watermark: int) -> pa.Table | None:
-        """Answer all that is final at this watermark; None if nothing is."""
+    def advance(self, watermark: int, *, answer: bool = True) -> pa.Table | None:
+        """Answer all that is final at this watermark; None if nothing is.
+
+        `answer` False is for rows that were answered before, some of whose windows may be gone in part: the windows
+        move, nothing is lowered, and what comes back says nothing.
+        """
         before = self._applied_to()
         self.watermark = max(self.watermark, watermark)
         made = None
         if self._applied_to() > before:
             rows = self._take_final()
-            made = self._answer_events(rows) if self.plan.per_event else self._answer_steps(rows)
+            made = self._answer_events(rows, answer) if self.plan.per_event else self._answer_steps(rows, answer)
         self._forget_keys()
         return made
 
@@ -143,14 +147,9 @@ class KeyedWindows:
 
     def _sorted_runs(self, rows: pa.Table) -> tuple[pa.Table, Any, Runs, Any]:
         """Rows by key, order and tie; their times, their runs, and the first row of each run."""
-        codes, _ = key_codes([one_zero(rows.column(name)) for name in self.plan.by], rows.num_rows)
+        codes, groups = key_codes([rows.column(name) for name in self.plan.by], rows.num_rows)
         times = self.times(rows)
-        by = [rows.column(TIE).to_numpy()] if TIE in rows.column_names else []
-        by.extend(_ranks(rows.column(name)) for name in reversed(self.plan.order[1:]))
-        by.append(times if self.plan.unit is not None else _ranks(rows.column(self.plan.order[0])))
-        if codes is not None:
-            by.append(codes)
-        places = np.lexsort(by)
+        places = self._places(rows, times, codes, groups)
         rows = rows.take(pa.array(places)).combine_chunks()
         starts = np.array([0, rows.num_rows])
         if codes is not None:
@@ -161,6 +160,21 @@ class KeyedWindows:
         times = np.ascontiguousarray(times[places])
         times.flags.writeable = False
         return rows, times, Runs(slots, fresh, starts.astype(np.int64)), starts[:-1]
+
+    def _places(self, rows: pa.Table, times: Any, codes: Any, groups: int) -> Any:
+        """The permutation that sorts rows by key, order and tie."""
+        places = np.argsort(times, kind="stable")  # quick where rows come nearly in order
+        if codes is not None:
+            places = places[counting_sort(codes[places], groups)]
+        moved = times[places]
+        equal = moved[1:] == moved[:-1]
+        if codes is not None:
+            equal &= codes[places[1:]] == codes[places[:-1]]
+        if not equal.any():
+            return places
+        by = [rows.column(TIE).to_numpy()] if TIE in rows.column_names else []
+        by.extend(_ranks(rows.column(name)) for name in reversed(self.plan.order[1:]))
+        return np.lexsort([*by, times] if codes is None else [*by, times, codes])
 
     def _slots_of(self, rows: pa.Table, firsts: Any) -> tuple[Any, Any]:
         heads = [rows.column(name).take(pa.array(firsts)).to_pylist() for name in self.plan.by]
@@ -193,16 +207,16 @@ class KeyedWindows:
         self._seen[runs.slots] += sizes
         self._newest[runs.slots] = np.maximum(self._newest[runs.slots], times[last - 1])
 
-    def _answer_events(self, rows: pa.Table | None) -> pa.Table | None:
+    def _answer_events(self, rows: pa.Table | None, answer: bool) -> pa.Table | None:
         if rows is None:
             return None
         rows, times, runs, _ = self._sorted_runs(rows)
         columns = {name: to_column(rows.column(name)) for name in self.plan.columns}
-        answers = self._carry.events(columns, times, runs)
+        answers = self._carry.events(columns, times, runs, answer=answer)
         self._note(rows, times, runs)
         return _with_answers(rows.drop_columns([ORIGIN, ROW]), answers)
 
-    def _answer_steps(self, rows: pa.Table | None) -> pa.Table | None:
+    def _answer_steps(self, rows: pa.Table | None, answer: bool) -> pa.Table | None:
         if rows is not None:
             rows, times, runs, _ = self._sorted_runs(rows)
             columns = {name: to_column(rows.column(name)) for name in self.plan.columns}
@@ -220,7 +234,8 @@ class KeyedWindows:
         )
         if not len(everyone):
             return None
-        windows, answers = self._carry.steps(columns, times, everyone, np.full(len(everyone), self.watermark))
+        upto = np.full(len(everyone), self.watermark)
+        windows, answers = self._carry.steps(columns, times, everyone, upto, answer=answer)
         if rows is not None:
             self._note(rows, times, runs)
         if not len(windows.run):
@@ -228,8 +243,7 @@ class KeyedWindows:
         keys = [values_of(self._keys[int(slot)]) for slot in everyone.slots[windows.run]]
         start, end = self.plan.window_fields()
         made = {
-            name: pa.array([key[k] for key in keys], type=self.plan.types[name])
-            for k, name in enumerate(self.plan.by)
+            name: pa.array([key[k] for key in keys], type=self.plan.types[name]) for k, name in enumerate(self.plan.by)
         }
         made[START] = pa.array(windows.starts).view(pa.timestamp("us", tz=start.type.tz)).cast(start.type)
         made[END] = pa.array(windows.ends).view(pa.timestamp("us", tz=end.type.tz)).cast(end.type)
@@ -287,14 +301,6 @@ def _ranks(column: pa.ChunkedArray) -> Any:
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_temporal(column.type):
         return to_column(column).values
     return pc.rank(column, tiebreaker="dense").to_numpy()
-
-
-def one_zero(column: Any) -> Any:
-    """A key column in which equal keys have equal bits: floats with one zero and one NaN, as Spark groups them."""
-    if not pa.types.is_floating(column.type):
-        return column
-    nan, zero = pa.scalar(math.nan, column.type), pa.scalar(0.0, column.type)
-    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
 
 def key_of(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -274,8 +274,6 @@ class LiveWindow:
         return now
 
 
-
-
 def _check_aggregate(aggregate: Aggregate) -> None:
     if not isinstance(aggregate, Aggregate):
         raise bad("aggregate", aggregate, "an unbound aggregate, e.g. sw.max() or sw.aggregate(monoid)")

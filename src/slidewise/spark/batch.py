@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from slidewise.engine.arrange import Arranged, key_codes, times_of
+from slidewise.engine.arrange import Arranged, key_codes, one_zero, times_of
 from slidewise.engine.batch import FOREVER, Answers, Rows, run_events, run_steps
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import to_column
-from slidewise.engine.keyed import answers_to_arrow, key_of, one_zero, values_of
+from slidewise.engine.keyed import answers_to_arrow, key_of, values_of
 from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError
 from slidewise.spark.pack import refuse_nulls
@@ -172,7 +172,7 @@ class _Partition:
         return Runs(np.array([self.slot]), np.array([fresh]), np.array([0, rows], dtype=np.int64))
 
     def _starts(self, batch: pa.RecordBatch) -> Any:
-        codes, _ = key_codes([one_zero(batch.column(name)) for name in self.plan.by], batch.num_rows)
+        codes, _ = key_codes([batch.column(name) for name in self.plan.by], batch.num_rows)
         if codes is None:
             return np.array([0, batch.num_rows], dtype=np.int64)
         starts = np.concatenate([[0], np.nonzero(codes[1:] != codes[:-1])[0] + 1, [batch.num_rows]])

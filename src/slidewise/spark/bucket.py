@@ -100,7 +100,7 @@ class Bucket:
         """Take the rows of these pages as of the record's watermark; what is answered on the way went out long ago."""
         for page, table in tables.items():
             windows.insert(table, page)
-        windows.advance(self.record.watermark)
+        windows.advance(self.record.watermark, answer=False)
         for gone in windows.origins - {page.id for page in self.record.pages}:
             windows.drop(gone)
         return windows
