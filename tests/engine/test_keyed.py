@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slidewise as sw
-from slidewise.engine.keyed import KeyedWindows, key_of, one_zero, values_of
+from slidewise.engine.arrange import one_zero
+from slidewise.engine.keyed import KeyedWindows, key_of, values_of
 from slidewise.engine.plan import make_plan
 from tests.spark.replay import (
     BY,

@@ -148,7 +148,7 @@ class LiveWindow:
         trailing(5) by two_stacks_lite: amortized O(1) for any monoid, with the fewest partials
         """
         if self.choice is None:
-            return f"{self.window!r}: the first value decides which of its monoids {self.aggregate!r} is, and the algorithm"
+            return f"{self.window!r}: the first value decides which monoid {self.aggregate!r} is, and the algorithm"
         return f"{self.window!r} by {self.choice.structure.card.name}: {self.choice.reason}"
 
     def check(self) -> None:

@@ -27,13 +27,14 @@ def slide_spark(
     """`slide` on a Spark DataFrame; see `slidewise.slide`."""
     from slidewise.spark.batch import slide_batch
     from slidewise.spark.recipe import Recipe
-    from slidewise.spark.schema import result_schema
+    from slidewise.spark.schema import refuse_intervals, result_schema
     from slidewise.spark.streaming import slide_stream
 
     if order is None:
         raise ArgumentError("order=None: rows of a Spark DataFrame have no order of their own; name the column(s)")
     recipe = Recipe(spark_types(df), aggregates, window, by, order, algorithm)
     plan = recipe.plan()
+    refuse_intervals(df, plan)
     schema = result_schema(df, plan)
     if df.isStreaming:
         return slide_stream(df, recipe, plan, schema, presorted=presorted, **options)

@@ -47,3 +47,13 @@ def result_schema(df: DataFrame, plan: Plan) -> StructType:
             spark_type = naive[plan.order[0]] if "timestamp" in naive[plan.order[0]].simpleString() else spark_type
         new.append(StructField(field.name, spark_type, True))
     return StructType([*kept, *new])
+
+
+def refuse_intervals(df: DataFrame, plan: Plan) -> None:
+    """Interval columns may pass through, but not be aggregated."""
+    for name in plan.columns:
+        if "interval" in df.schema[name].dataType.simpleString():
+            raise ArgumentError(
+                f"column {name!r} is of type {df.schema[name].dataType.simpleString()}, which cannot be aggregated; "
+                "expected a number, e.g. of seconds"
+            )

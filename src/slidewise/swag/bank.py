@@ -4,9 +4,9 @@
            └───────┴──────────────┘└───────┴──────────┘
                    ▲ BASE of slot 0         ▲ BASE of slot 1          (kernels/registers.py)
 
-A slot's ring has a power of two of places. `reserve` gives a slot a larger ring at the end of the arena and copies what is
-live: amortized O(1) per insert. The space left behind, and rings much larger than what lives in them, are reclaimed by
-`compact`.
+A slot's ring has a power of two of places. `reserve` gives a slot a larger ring at the end of the arena and copies
+what is live: amortized O(1) per insert. The space left behind, and rings much larger than what lives in them, are
+reclaimed by `compact`.
 
 An algorithm that keeps more than one partial per element has several *planes*: plane k of position p is at place
 ``BASE + k * (MASK + 1) + (p & MASK)``. One that keeps integers per element (pointers, positions) has *links*: the last

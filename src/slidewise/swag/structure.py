@@ -1,9 +1,10 @@
 """What every window algorithm shares: a window of partials with insert, evict, query, and the rules of the house.
 
 To add an algorithm: one file with a subclass that has a `card`, says how many registers (`own`) and extra partials
-(`extra`) it keeps, and how many partials (`planes`) and integers (`links`) per element, writes its steps in `build`, its invariants in `check`, and one line in `ALGORITHMS`. Tests,
-containers and Spark find it there. The steps are plain functions over columns and integer registers
-(kernels/registers.py); they run as they are in object mode and as machine code in compiled mode.
+(`extra`) it keeps, and how many partials (`planes`) and integers (`links`) per element, writes its steps in `build`,
+its invariants in `check`, and one line in `ALGORITHMS`. Tests, containers and Spark find it there. The steps are
+plain functions over columns and integer registers (kernels/registers.py); they run as they are in object mode and as
+machine code in compiled mode.
 """
 
 from __future__ import annotations
