@@ -6,12 +6,16 @@ import itertools
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from slidewise import datasets, demo
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 stream = pytest.importorskip("slidewise.demo.stream", reason="needs PySpark")
 
@@ -77,9 +81,8 @@ def test_missing_rows_and_columns_are_told(results: pa.Table) -> None:
     assert stream.differences(results.drop_columns(["count_1s"]), results) == ["count_1s"]
 
 
-@pytest.mark.slow
 @pytest.mark.spark
-def test_the_demo_for_real(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_for_real(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = demo.run(seconds=12, machines=2, seed=3, out=tmp_path / "out", live=False)
     assert done.same, done.differences
     assert done.picture == tmp_path / "out" / "demo.html"
