@@ -1,6 +1,6 @@
 """Every built-in under every algorithm, on every container, found in the registries: a new one is tested from then on.
 
-The oracle is the monoid itself, folded over each window's rows: the law tests vouch for the monoid, this for all the rest.
+The oracle is the monoid itself, folded over each window's rows: the law tests vouch for the monoid, this for the rest.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def aggregates() -> list[Aggregate]:
     """Every built-in, on every column it takes."""
     found = []
     for name, family in BUILTINS.items():
-        for column in ("whole", "real"):
-            if family.choose(kind_of(TABLE.schema.field(column).type)) is not None and 1 in family.columns:
-                found.append(Aggregate(family, (column,)))
+        kinds = {column: kind_of(TABLE.schema.field(column).type) for column in ("whole", "real")}
+        taken = [column for column, kind in kinds.items() if family.choose(kind) is not None]
+        found.extend(Aggregate(family, (column,)) for column in taken if 1 in family.columns)
         if 0 in family.columns:
             found.append(Aggregate(family, ()))
         assert any(aggregate.source.name == name for aggregate in found), f"{name} takes no number: extend this test"
