@@ -1,0 +1,62 @@
+"""One run of the drill's query, as a process of its own that may be killed at any moment: python drill.py FOLDER.
+
+    FOLDER/in/*.parquet ──► windows per event ──► FOLDER/out/*.parquet        FOLDER/checkpoint: to go on from
+
+Ends by itself when all files are read. Tasks that lose their Python worker are tried again, up to four times.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import slidewise as sw
+
+
+def main(place: Path) -> None:
+    from pyspark.sql import SparkSession
+
+    spark = (
+        SparkSession.builder.master("local[2,4]")
+        .appName("slidewise-drill")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.memory", "1g")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.local.dir", str(place / "local"))
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    rows = spark.readStream.schema("n long, k string, t timestamp, x long").option("maxFilesPerTrigger", 1)
+    windows = {"rows": sw.trailing(7), "time": sw.trailing("9 s"), "before": sw.trailing("3 s", include_current=False)}
+    answers = sw.slide(
+        rows.parquet(str(place / "in")), [sw.sum("x"), sw.count()], windows, by="k", order="t", lateness="5 s"
+    )
+    query = (
+        answers.writeStream.format("parquet")
+        .option("path", str(place / "out"))
+        .option("checkpointLocation", str(place / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    spark.stop()
+
+
+def die_with(parent: int) -> None:
+    """Leave nothing running if whoever started the drill is gone."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=die_with, args=(os.getppid(),), daemon=True).start()
+    main(Path(sys.argv[1]))
