@@ -1,0 +1,69 @@
+"""A report on the screen: a table of all contestants with ratios, then which peers win and which bars are missed."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from bench.measure import Case, Report, Timing, words
+
+FLOOR = "floor"
+"""Contestants whose names start so are floors: nobody is expected to be faster."""
+
+
+def show(report: Report, console: Console) -> None:
+    """Print everything."""
+    contestants = list(dict.fromkeys(timing.who for timing in report.timings))
+    size = "quick, " if report.quick else ""
+    table = Table(box=box.SIMPLE_HEAD, title=f"{report.name} ({size}{report.unit}; × is time through {report.us}'s)")
+    table.add_column("case", no_wrap=True)
+    for who in contestants:
+        table.add_column(who, justify="right")
+    for case in report.cases():
+        table.add_row(words(case), *(_cell(report, case, who) for who in contestants))
+    if not console.is_terminal:
+        console.width = max(console.width, 60 + 22 * len(contestants))
+    console.print(table)
+    for line in _remarks(report):
+        console.print(line, soft_wrap=True)
+
+
+def _cell(report: Report, case: Case, who: str) -> str:
+    timing = report.find(case, who)
+    if timing is None:
+        return "-"
+    if timing.wrong:
+        return "[red]wrong[/]"
+    ratio = report.ratio(case, who, report.us)
+    times = "" if ratio is None or who == report.us else f" [{'red' if _wins(who, ratio) else 'dim'}]{ratio:.2f}×[/]"
+    return f"{_amount(timing, report.unit)}{'*' if timing.note else ''}{times}"
+
+
+def _amount(timing: Timing, unit: str) -> str:
+    if timing.nanoseconds is None:
+        return "-"
+    return f"{timing.nanoseconds:,.2f}" if unit == "ns per row" else f"{1e6 / timing.nanoseconds:,.1f}"
+
+
+def _wins(who: str, ratio: float) -> bool:
+    return ratio < 1.0 and not who.startswith((FLOOR, "slidewise"))
+
+
+def _remarks(report: Report) -> list[str]:
+    lines = []
+    for timing in report.timings:
+        ratio = report.ratio(timing.case, timing.who, report.us)
+        if timing.wrong:
+            lines.append(f"[red]wrong[/]     {words(timing.case)}: {timing.who}: {timing.wrong}; not timed")
+        elif ratio is not None and _wins(timing.who, ratio):
+            lines.append(
+                f"[red]peer wins[/] {words(timing.case)}: {timing.who} takes {ratio:.2f} of {report.us}'s time"
+            )
+    lines += [f"*         {note}" for note in dict.fromkeys(t.note for t in report.timings if t.note)]
+    for bar in report.bars:
+        if not bar.met:
+            sign = "≤" if bar.at_most else "≥"
+            lines.append(f"[red]missed[/]    {bar.what}: {bar.measured:,.2f}, bar {sign} {bar.limit:,g}")
+    lines.append(f"[green]met[/]       {sum(bar.met for bar in report.bars)} of {len(report.bars)} bars")
+    return lines
