@@ -38,7 +38,7 @@ def run(quick: bool, say: Callable[[str], None]) -> Report:
     values = workload(rows)
     prepared = {peer.name: peer.prepare(values[: peer.most_rows]) for peer in PEERS}
     for statistic, w in itertools.product(STATISTICS, WINDOWS):
-        case = {"statistic": statistic, "window": w}
+        case: Case = {"statistic": statistic, "window": w}
         say(words(case))
         for peer in PEERS:
             if statistic in peer.statistics:

@@ -73,7 +73,7 @@ def run(quick: bool, say: Callable[[str], None]) -> Report:
         for keys in KEYS:
             df = _workload(spark, Path(scratch), keys, rows)
             for aggregate, w in itertools.product(AGGREGATES, WINDOWS):
-                case = {"aggregate": aggregate, "keys": keys, "window": w}
+                case: Case = {"aggregate": aggregate, "keys": keys, "window": w}
                 say(words(case))
                 for who in CONTESTANTS:
                     report.timings.append(_timing(spark, df, who, case, rows, times, quick))

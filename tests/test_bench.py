@@ -1,0 +1,111 @@
+"""The benchmarks' own parts: peers agree with the definition, reports say who wins, results come with their machine."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from bench import peers
+from bench.arrays import TOLERANCE, workload
+from bench.measure import Bar, Report, Timing, timed
+from bench.report import show
+
+LIBRARIES = {"pandas": "pandas", "Polars": "polars", "bottleneck": "bottleneck", "DuckDB": "duckdb"}
+CASE = {"statistic": "max", "window": 16}
+
+
+@pytest.mark.parametrize("w", [1, 2, 16, 999, 1000, 5000])
+@pytest.mark.parametrize("statistic", peers.STATISTICS)
+@pytest.mark.parametrize("peer", peers.PEERS, ids=lambda peer: peer.name)
+def test_every_peer_gives_what_the_definition_gives(peer: peers.Peer, statistic: str, w: int) -> None:
+    pytest.importorskip(LIBRARIES.get(peer.name, "numpy"))
+    if statistic not in peer.statistics:
+        return
+    values = workload(1000)
+    answers = peer.run(peer.prepare(values), statistic, w)
+    assert peers.largest_error(answers, values, statistic, w, np.arange(1000)) <= TOLERANCE
+
+
+def test_a_wrong_answer_is_found() -> None:
+    values = workload(100)
+    answers = np.maximum.accumulate(values)
+    assert peers.largest_error(answers, values, "max", 10, np.arange(100)) > TOLERANCE
+    assert peers.largest_error(answers[1:], values, "max", 10, np.arange(99)) == float("inf")
+    assert peers.largest_error(np.full(100, np.nan), values, "max", 10, np.arange(100)) == float("inf")
+
+
+def test_workloads_are_frozen() -> None:
+    assert np.array_equal(workload(1000), workload(1000))
+    assert workload(3).tolist() == pytest.approx(workload(1000)[:3].tolist())
+
+
+def test_the_places_to_check_are_inside() -> None:
+    for rows, w in [(1, 1), (5, 100), (100, 5)]:
+        places = peers.places_to_check(rows, w, 10, seed=1)
+        assert places.min() >= 0
+        assert places.max() < rows
+
+
+def report() -> Report:
+    made = Report("arrays", True, "ns per row", "us")
+    made.timings = [
+        Timing(CASE, "us", 1000, (0.002, 0.001, 0.003)),
+        Timing(CASE, "fast", 1000, (0.001,)),
+        Timing(CASE, "liar", 1000, wrong="answers differ"),
+        Timing(CASE, "floor: copy", 1000, (0.0001,), note="a floor"),
+    ]
+    made.bars = [Bar("kept", 1.0, 1.5), Bar("broken", 10.0, 50.0, at_most=False)]
+    return made
+
+
+def test_ratios_are_of_medians() -> None:
+    assert report().ratio(CASE, "fast", "us") == pytest.approx(0.5)
+    assert report().ratio(CASE, "liar", "us") is None
+
+
+def test_the_screen_says_who_wins_who_is_wrong_and_what_is_missed() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    show(report(), console)
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    assert "peer wins" in said
+    assert "liar: answers differ; not timed" in said
+    assert "missed    broken: 10.00, bar ≥ 50" in said
+    assert "1 of 2 bars" in said
+    assert "floor: copy takes" not in said
+
+
+def test_results_are_stored_with_commit_and_machine(tmp_path: Path) -> None:
+    report().write(tmp_path / "deep" / "arrays.json")
+    stored = json.loads((tmp_path / "deep" / "arrays.json").read_text(encoding="utf-8"))
+    assert {"commit", "machine", "when", "quick", "timings", "bars"} <= set(stored)
+    assert stored["machine"]["cores"] >= 1
+    assert stored["timings"][0]["ns_per_row"] == pytest.approx(2000.0)
+
+
+def test_results_can_be_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    plot = importlib.import_module("bench.plot")
+    report().write(tmp_path / "arrays.json")
+    plot.draw(json.loads((tmp_path / "arrays.json").read_text(encoding="utf-8")), tmp_path / "arrays.png")
+    assert (tmp_path / "arrays.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_flat_compares_windows_within_a_group() -> None:
+    made = Report("arrays", True, "ns per row", "us")
+    for statistic, w, taken in [("max", 1, 1.0), ("max", 2, 1.2), ("sum", 1, 5.0)]:
+        made.timings.append(Timing({"statistic": statistic, "window": w}, "us", 1, (taken,)))
+    made.flat("us", "window", 1.5)
+    assert [round(bar.measured, 3) for bar in made.bars] == [1.2, 1.0]
+
+
+def test_one_call_is_not_counted() -> None:
+    calls: list[int] = []
+    assert len(timed(lambda: calls.append(1), 3)) == 3
+    assert len(calls) == 4
