@@ -84,7 +84,8 @@ def _started(scratch: Path, log: Path) -> SparkSession:
     with log.open("wb") as sink:
         try:
             # A JVM of an earlier session is still there, and has its own output.
-            gateway = None if SparkContext._gateway else launch_gateway(conf, {"stdout": sink, "stderr": sink})
+            quiet = {"stdout": sink, "stderr": sink}
+            gateway = None if SparkContext._gateway else launch_gateway(conf, quiet)  # type: ignore[no-untyped-call]
             return SparkSession(SparkContext(conf=conf, gateway=gateway))
         except PySparkRuntimeError as failure:
             raise SlidewiseError(f"Spark did not start; it needs Java 17 or newer, and its log is {log}") from failure
