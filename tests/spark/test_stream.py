@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import slidewise as sw
+from slidewise.errors import ArgumentError
 from tests.golden import MONOIDS
 from tests.spark.replay import SECOND, assert_answers
 
@@ -230,12 +231,12 @@ def test_order_is_promised_without_lateness(spark: SparkSession, tmp_path: Path)
         run(sw.slide(files.stream(spark), AGGREGATES, sw.trailing(3), by="k", order="t"), tmp_path)
 
 
-def test_late_rows_flagged_no_key_and_times_without_zone(spark: SparkSession, tmp_path: Path) -> None:
+def test_late_rows_flagged_and_no_key(spark: SparkSession, tmp_path: Path) -> None:
     rows = random_rows(60, seed=8)
     files = Files(tmp_path / "in")
     for part in (rows[20:], [sentinel(60)], rows[:20], [sentinel(FAR)]):
         files.add(part)
-    stream = files.stream(spark).selectExpr("n", "k", "cast(t as timestamp_ntz) t", "x")
+    stream = files.stream(spark).select("n", "k", "t", "x")
     query = run(sw.slide(stream, sw.count(), sw.trailing(100), order="t", lateness="1 s", late="column"), tmp_path)
     made = written(spark, tmp_path).sort_by("n").select(["n", "count", "late"]).to_pydict()
     assert made["n"] == list(range(60))
@@ -243,6 +244,13 @@ def test_late_rows_flagged_no_key_and_times_without_zone(spark: SparkSession, tm
     assert made["count"][:20] == [None] * 20
     assert sorted(made["count"][20:]) == list(range(1, 41))
     assert figures(query)["late_rows"] == 20
+
+
+@pytest.mark.parametrize("kind", ["timestamp_ntz", "date", "long"])
+def test_order_must_be_a_timestamp(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    stream = Files(tmp_path / "in").stream(spark).selectExpr("k", f"cast(t as {kind}) t")
+    with pytest.raises(ArgumentError, match=r"order='t': is of type .*; a stream is ordered by event time"):
+        sw.slide(stream, sw.count(), sw.trailing(3), by="k", order="t")
 
 
 def test_null_order_stops_the_query(spark: SparkSession, tmp_path: Path) -> None:

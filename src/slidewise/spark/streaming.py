@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, StructField, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import BooleanType, StructField, StructType, TimestampType
 
 from slidewise.engine.keyed import TIE
 from slidewise.engine.plan import Plan
@@ -93,8 +93,12 @@ def _check(
     if presorted:
         raise ArgumentError("presorted=True: is for batches; a stream is ordered by its watermark")
     order = plan.order[0]
-    if not isinstance(df.schema[order].dataType, (TimestampType, TimestampNTZType)):
-        raise ArgumentError(f"order={order!r}: a stream is ordered by event time; expected a timestamp column")
+    kind = df.schema[order].dataType
+    if not isinstance(kind, TimestampType):  # Spark has no watermark on timestamp_ntz
+        raise ArgumentError(
+            f"order={order!r}: is of type {kind.simpleString()}; a stream is ordered by event time; "
+            "expected a timestamp column (cast it)"
+        )
     if lateness is not None:
         nanoseconds(lateness, "lateness")
     wanted = "event" if plan.per_event else "window"
