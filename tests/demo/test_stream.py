@@ -82,7 +82,10 @@ def test_missing_rows_and_columns_are_told(results: pa.Table) -> None:
 
 
 @pytest.mark.spark
-def test_the_demo_for_real(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_for_real(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "_BATCHES", 4)
     done = demo.run(seconds=12, machines=2, seed=3, out=tmp_path / "out", live=False)
     assert done.same, done.differences
     assert done.picture == tmp_path / "out" / "demo.html"
