@@ -123,7 +123,8 @@ def factory(
     -----
     Each 20 s of a machine hold one episode of 3 to 7 s: a ``surge`` (all phases far above a healthy reading), a
     ``quiet`` period (off, no events), a ``stuck`` sensor (the readings repeat) or a ``dropout`` (the readings fall to
-    zero). Kinds take turns, and each machine starts with another one. A stream shorter than 20 s holds one shorter episode.
+    zero). Kinds take turns, and each machine starts with another one. A stream shorter than 20 s holds one shorter
+    episode.
 
     O(n log n) for n rows, about half a second per million.
 
