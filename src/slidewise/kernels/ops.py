@@ -28,6 +28,9 @@ from slidewise.monoids.monoid import Monoid
 RANKS = {"bool": 0, "int64": 1, "float64": 2}
 """Field types, in the order in which one may be widened to the next."""
 
+AT = {"at": np.uint64}
+"""Places are never negative: an unsigned index spares the test for one at every access."""
+
 CASTS = {"bool": "bool", "int64": "int", "float64": "float"}
 
 
@@ -148,9 +151,9 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     def inverse_cast(whole: Any, older: Any) -> Any:
         return cast(inverse(whole, older))
 
-    load = compiled(_write("load(cols, i)", f"return {_tuple('cols[{k}][i]', fields, packed, 'cols[0][i]')}"))
-    store = compiled(_store("store(cols, i, p)", "cols[{k}][i] = p[{k}]", len(fields), packed, "cols[0][i] = p"))
-    put = compiled(_store("put(cols, i, p)", "cols[{k}][i] = p[{k}]", len(answers), answers_packed, "cols[0][i] = p"))
+    load = compiled(_write("load(cols, i)", f"return {_tuple('cols[{k}][at(i)]', fields, packed, 'cols[0][at(i)]')}", AT))
+    store = compiled(_store("store(cols, i, p)", len(fields), packed))
+    put = compiled(_store("put(cols, i, p)", len(answers), answers_packed))
     typed = [CASTS_PY[name](part) for name, part in zip(fields, identity, strict=True)]
     return Ops(
         monoid=monoid,
@@ -291,9 +294,10 @@ def _first_lines(error: Exception) -> str:
 
 # ---- functions of the right arity -----------------------------------------------------------------------------------
 def _lift_at(lift: Any, arity: int, jit: Jit) -> Any:
-    arguments = ", ".join(f"inputs[{k}][i]" for k in range(arity))
-    body = f"return lift({arguments})" if lift is not None else "return inputs[0][i]"
-    return jit(_write("lift_at(inputs, i)", body, {"lift": lift}))
+    index = "i" if jit is plain else "at(i)"
+    arguments = ", ".join(f"inputs[{k}][{index}]" for k in range(arity))
+    body = f"return lift({arguments})" if lift is not None else f"return inputs[0][{index}]"
+    return jit(_write("lift_at(inputs, i)", body, {"lift": lift, **({} if jit is plain else AT)}))
 
 
 def _tuple(pattern: str, fields: tuple[str, ...], packed: bool, single: str) -> str:
@@ -302,8 +306,9 @@ def _tuple(pattern: str, fields: tuple[str, ...], packed: bool, single: str) -> 
     return "(" + ", ".join(pattern.format(k=k, cast=CASTS[name]) for k, name in enumerate(fields)) + ",)"
 
 
-def _store(head: str, pattern: str, arity: int, packed: bool, single: str) -> Callable[..., Any]:
-    return _write(head, "\n    ".join(pattern.format(k=k) for k in range(arity)) if packed else single)
+def _store(head: str, arity: int, packed: bool) -> Callable[..., Any]:
+    lines = [f"cols[{k}][at(i)] = p[{k}]" for k in range(arity)] if packed else ["cols[0][at(i)] = p"]
+    return _write(head, "\n    ".join(lines), AT)
 
 
 def _write(head: str, body: str, names: dict[str, Any] | None = None) -> Callable[..., Any]:
