@@ -151,7 +151,8 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     def inverse_cast(whole: Any, older: Any) -> Any:
         return cast(inverse(whole, older))
 
-    load = compiled(_write("load(cols, i)", f"return {_tuple('cols[{k}][at(i)]', fields, packed, 'cols[0][at(i)]')}", AT))
+    loaded = _tuple("cols[{k}][at(i)]", fields, packed, "cols[0][at(i)]")
+    load = compiled(_write("load(cols, i)", f"return {loaded}", AT))
     store = compiled(_store("store(cols, i, p)", len(fields), packed))
     put = compiled(_store("put(cols, i, p)", len(answers), answers_packed))
     typed = [CASTS_PY[name](part) for name, part in zip(fields, identity, strict=True)]
