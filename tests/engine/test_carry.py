@@ -1,7 +1,7 @@
 """Rows in pieces give the answers of one sweep: whatever the cuts, the windows, the algorithm and the sort of partial.
 
-    key a   ──●──●│──●────│●──●──►       one run per key and call; a call may have any of the keys
-    key b   ─────●│───────│●●────►       equal times are only parted where ties are apart
+key a   ──●──●│──●────│●──●──►       one run per key and call; a call may have any of the keys
+key b   ─────●│───────│●●────►       equal times are only parted where ties are apart
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A bucket's rows in state, its windows in memory: crashes, lost caches, workers that alternate, compaction.
 
-    worker 0   ─batch─────────crash──batch──►      each worker has a cache of its own, often out of date
-    worker 1   ───────batch─────────────────►      state is one; a call that crashes leaves it as it was
+worker 0   ─batch─────────crash──batch──►      each worker has a cache of its own, often out of date
+worker 1   ───────batch─────────────────►      state is one; a call that crashes leaves it as it was
 """
 
 from __future__ import annotations

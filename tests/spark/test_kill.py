@@ -1,7 +1,7 @@
 """The kill drill: kill -9 at random moments, the driver or its Python workers; what is in the files is what must be.
 
-    start ──batch──batch──✗        ✗ SIGKILL to the whole process group: JVM, driver and workers
-    start ─────batch──batch──batch──► done          files out = the answers of the same rows as a batch
+start ──batch──batch──✗        ✗ SIGKILL to the whole process group: JVM, driver and workers
+start ─────batch──batch──batch──► done          files out = the answers of the same rows as a batch
 """
 
 from __future__ import annotations
