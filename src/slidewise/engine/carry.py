@@ -75,7 +75,10 @@ class Carry:
     def steps(
         self, columns: dict[str, Column], times: Any, runs: Runs, upto: Any, *, answer: bool = True
     ) -> tuple[Rows, list[Answers]]:
-        """Insert these rows; an answer for each window of run r that ends by `upto[r]` and was not answered before."""
+        """Insert these rows; an answer for each window of run r that ends by `upto[r]` and was not answered before.
+
+        Rows come in order, and only rows before the end of the first window that is left unanswered, or all there are.
+        """
         return self._lanes[0].steps(columns, times, runs, upto, answer)
 
 

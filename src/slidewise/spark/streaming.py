@@ -100,7 +100,7 @@ def _check(
             "expected a timestamp column (cast it)"
         )
     if lateness is not None:
-        nanoseconds(lateness, "lateness")
+        nanoseconds(lateness, "lateness", or_zero=True)
     wanted = "event" if plan.per_event else "window"
     if emit not in (None, wanted):
         raise ArgumentError(f"emit={emit!r}: expected None or {wanted!r} for {plan.windows[0]!r}")
@@ -119,7 +119,7 @@ def _check(
 
 
 def _spark_interval(lateness: Any) -> str:
-    nanos = 0 if lateness is None else nanoseconds(lateness, "lateness")
+    nanos = 0 if lateness is None else nanoseconds(lateness, "lateness", or_zero=True)
     return f"{-(-nanos // 1_000_000)} milliseconds"
 
 

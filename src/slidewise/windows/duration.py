@@ -37,8 +37,8 @@ _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)\s*,?")
 LONGEST = 2**62
 
 
-def nanoseconds(value: object, argument: str = "duration") -> int:
-    """The length of a duration in nanoseconds; always positive.
+def nanoseconds(value: object, argument: str = "duration", *, or_zero: bool = False) -> int:
+    """The length of a duration in nanoseconds; positive, unless `or_zero`.
 
     >>> nanoseconds("1 h 30 min") // 10**9
     5400
@@ -53,7 +53,7 @@ def nanoseconds(value: object, argument: str = "duration") -> int:
         total = _parse(value, argument)
     else:
         raise bad(argument, value, ALLOWED)
-    if not 0 < total < LONGEST:
+    if not (0 < total < LONGEST or (or_zero and total == 0 and value != "")):
         raise bad(argument, value, ALLOWED if total <= 0 else "less than 53375 d, some 146 years")
     return total
 
