@@ -172,9 +172,13 @@ class KeyedWindows:
             equal &= codes[places[1:]] == codes[places[:-1]]
         if not equal.any():
             return places
-        by = [rows.column(TIE).to_numpy()] if TIE in rows.column_names else []
-        by.extend(_ranks(rows.column(name)) for name in reversed(self.plan.order[1:]))
-        return np.lexsort([*by, times] if codes is None else [*by, times, codes])
+        tied = np.nonzero(np.append(equal, False) | np.insert(equal, 0, False))[0]
+        group = np.cumsum(np.insert(~equal, 0, True))[tied]
+        some = rows.take(pa.array(places[tied]))
+        by = [some.column(TIE).to_numpy()] if TIE in rows.column_names else []
+        by.extend(_ranks(some.column(name)) for name in reversed(self.plan.order[1:]))
+        places[tied] = places[tied][np.lexsort([*by, group])]
+        return places
 
     def _slots_of(self, rows: pa.Table, firsts: Any) -> tuple[Any, Any]:
         heads = [rows.column(name).take(pa.array(firsts)).to_pylist() for name in self.plan.by]
