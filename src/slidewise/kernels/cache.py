@@ -23,6 +23,8 @@ import numpy as np
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
+from slidewise.kernels.jit import names_in
+
 FORMAT = "1"
 """Raise it to abandon every kernel cached so far."""
 
@@ -85,7 +87,7 @@ def _feed(state: Any, value: Any, seen: set[int]) -> None:
         for cell in value.__closure__ or ():
             _feed(state, cell.cell_contents, seen)
         _feed(state, value.__defaults__, seen)
-        names = sorted(_global_names(value.__code__))
+        names = sorted(names_in(value.__code__))
         for name in names:
             if name in value.__globals__:
                 state.update(name.encode())
@@ -130,14 +132,6 @@ def _feed_code(state: Any, code: types.CodeType, seen: set[int]) -> None:
         if isinstance(constant, frozenset):
             constant = tuple(sorted(constant, key=repr))
         _feed(state, constant, seen)
-
-
-def _global_names(code: types.CodeType) -> set[str]:
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= _global_names(constant)
-    return names
 
 
 class _Locator:

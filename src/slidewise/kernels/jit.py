@@ -52,7 +52,7 @@ def with_helpers(function: Any, _seen: tuple[Any, ...] = ()) -> Any:
         plain_helper = isinstance(value, types.FunctionType) and value not in seen
         return compiled(with_helpers(value, seen)) if plain_helper else value
 
-    names = {name for name in _names(function.__code__) if name in function.__globals__}
+    names = {name for name in names_in(function.__code__) if name in function.__globals__}
     replaced = {name: made(function.__globals__[name]) for name in names}
     cells = tuple(types.CellType(made(cell.cell_contents)) for cell in function.__closure__ or ())
     same_globals = all(replaced[name] is function.__globals__[name] for name in names)
@@ -68,9 +68,10 @@ def with_helpers(function: Any, _seen: tuple[Any, ...] = ()) -> Any:
     return copy
 
 
-def _names(code: types.CodeType) -> set[str]:
+def names_in(code: types.CodeType) -> set[str]:
+    """Every global or attribute name that a function's code mentions, nested functions included."""
     found = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            found |= _names(constant)
+            found |= names_in(constant)
     return found
