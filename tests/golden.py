@@ -71,8 +71,12 @@ class Case:
         return all(is_per_event(window) for window in self.windows.values())
 
 
+KINDS = ("trailing", "tumbling", "expanding", "session", "around", "between")
+"""Each window names its kind by one of these."""
+
+
 def is_per_event(window: Window) -> bool:
-    return "trailing" in window and "every" not in window
+    return "every" not in window and "tumbling" not in window and "session" not in window
 
 
 # --- the users' monoids of the cases: plain functions, so that Spark's workers can import them -----------------------
@@ -139,7 +143,7 @@ def _columns(raw: dict[str, list[Value]]) -> Columns:
 
 
 def _case(raw: dict[str, Any]) -> Case:
-    one = "trailing" in raw["window"] or "tumbling" in raw["window"]
+    one = any(kind in raw["window"] for kind in KINDS)
     return Case(
         name=raw["name"],
         says=raw["says"],
@@ -171,13 +175,15 @@ def spark_reason(case: Case) -> str | None:
     if not case.order:
         return "order is required on Spark"
     seen = {tuple(case.columns[name].values[row] for name in case.by + case.order) for row in range(case.rows)}
-    insensitive = all(
-        window.get("ties") == "together" or (not is_per_event(window) and not isinstance(window.get("every"), int))
-        for window in case.windows.values()
-    )
+    insensitive = all(_ties_do_not_matter(window) for window in case.windows.values())
     if len(seen) < case.rows and not insensitive:
         return "arrival does not survive a shuffle"
     return None
+
+
+def _ties_do_not_matter(window: Window) -> bool:
+    counts_rows = isinstance(window.get("every", window.get("tumbling")), int) and "along" not in window
+    return window.get("ties") == "together" or "between" in window or (not is_per_event(window) and not counts_rows)
 
 
 # --- writing a case down as a call -----------------------------------------------------------------------------------
@@ -200,10 +206,10 @@ def window(spec: Window) -> Any:
     """The library's window."""
     import slidewise as sw
 
-    if "tumbling" in spec:
-        return sw.tumbling(spec["tumbling"])
-    options = {name: spec[name] for name in ("include_current", "min_rows", "ties") if name in spec}
-    built = sw.trailing(spec["trailing"], **options)
+    (kind,) = [kind for kind in KINDS if kind in spec]
+    options = {name: value for name, value in spec.items() if name not in (kind, "every")}
+    lengths = spec[kind] if isinstance(spec[kind], list) else [] if kind == "expanding" else [spec[kind]]
+    built = getattr(sw, kind)(*lengths, **options)
     return built.every(spec["every"]) if "every" in spec else built
 
 

@@ -83,7 +83,7 @@ def _per_event(
         inside: list[Rows] = [[] for _ in range(size)]
         for rows in groups.values():
             for position, row in enumerate(rows):
-                inside[row] = _trailing_rows(window, rows, position, columns[time].values if time else [])
+                inside[row] = _event_rows(columns, window, rows, position, columns[time].values if time else [])
         for aggregate in aggregates:
             name = aggregate.name(suffix)
             answers = [_answer(columns, aggregate, rows, window.get("min_rows", 0)) for rows in inside]
@@ -92,16 +92,66 @@ def _per_event(
     return Answer(results, scales)
 
 
-def _trailing_rows(window: Window, rows: Rows, position: int, times: list[Any]) -> Rows:
-    length, current = window["trailing"], window.get("include_current", True)
-    if isinstance(length, int):
-        end = position + 1 if current else position
-        return rows[max(0, end - length) : end]
-    now, reach = times[rows[position]], microseconds(length)
+def length(value: Any) -> Any:
+    """A duration in microseconds; a number as it is."""
+    return microseconds(value) if isinstance(value, str) else value
+
+
+def _counts_rows(window: Window, value: Any) -> bool:
+    return isinstance(value, int) and window.get("along") != "order" and "session" not in window
+
+
+def _event_rows(columns: Columns, window: Window, rows: Rows, position: int, times: list[Any]) -> Rows:
+    """The rows of a per-event window, by the definition of its kind."""
+    if "expanding" in window:
+        return _expanding_rows(window, rows, position, times)
+    if "around" in window:
+        return _around_rows(window, rows, position, times)
+    if "between" in window:
+        lo, hi = (columns[name].values[rows[position]] for name in window["between"])
+        return [] if lo is None or hi is None else [row for row in rows if lo <= times[row] <= hi]
+    return _trailing_rows(window, rows, position, times)
+
+
+def _expanding_rows(window: Window, rows: Rows, position: int, times: list[Any]) -> Rows:
+    current = window.get("include_current", True)
     if window.get("ties") == "together":
-        inside = [row for row in rows if now - reach < times[row] <= now]
+        now = times[rows[position]]
+        return [row for row in rows if times[row] < now or (current and times[row] == now)]
+    return rows[: position + 1 if current else position]
+
+
+def _around_rows(window: Window, rows: Rows, position: int, times: list[Any]) -> Rows:
+    before, after = map(length, window["around"])
+    if _counts_rows(window, window["around"][0]):
+        return rows[max(0, position - before) : position + after + 1]
+    now, together = times[rows[position]], window.get("ties") == "together"
+
+    def inside(place: int) -> bool:
+        t = times[rows[place]]
+        if t == now:  # with 0 on its side, an equal row is inside only if ties are together
+            return place == position or together or bool(before if place < position else after)
+        return now - before < t < now or now < t <= now + after
+
+    return [row for place, row in enumerate(rows) if inside(place)]
+
+
+def _trailing_rows(window: Window, rows: Rows, position: int, times: list[Any]) -> Rows:
+    reach, current = length(window["trailing"]), window.get("include_current", True)
+    if _counts_rows(window, window["trailing"]):
+        end = position + 1 if current else position
+        return rows[max(0, end - reach) : end]
+    now, coarse = times[rows[position]], length(window.get("coarse", 0))
+
+    def recent(row: int) -> bool:
+        if coarse:
+            return times[row] >= (now - reach) // coarse * coarse
+        return now - reach < times[row] or times[row] == now  # a float may be too large to see the difference
+
+    if window.get("ties") == "together":
+        inside = [row for row in rows if times[row] <= now and recent(row)]
         return inside if current else [row for row in inside if times[row] < now]
-    return [row for row in rows[: position + 1 if current else position] if now - reach < times[row]]
+    return [row for row in rows[: position + 1 if current else position] if recent(row)]
 
 
 def _per_window(
@@ -120,7 +170,8 @@ def _per_window(
             answers = [_answer(columns, aggregate, rows, window.get("min_rows", 0)) for aggregate in aggregates]
             found.append([*key, start, end, *(value for value, _ in answers)])
             found_scales.append([None] * (len(by) + 2) + [scale for _, scale in answers])
-    bound = "int64" if isinstance(window.get("every"), int) else "timestamp"
+    extent = window.get("trailing", window.get("tumbling", window.get("session")))
+    bound = "int64" if _counts_rows(window, extent) else columns[str(time)].type
     types = [*(columns[name].type for name in by), bound, bound]
     types += [result_type(columns, aggregate) for aggregate in aggregates]
     return Answer(
@@ -134,23 +185,39 @@ def key_rank(key: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple((part is not None, part if part is not None else 0) for part in key)
 
 
-def _windows(window: Window, rows: Rows, times: list[Any]) -> Iterator[tuple[int, int, Rows]]:
-    length = window.get("trailing", window.get("tumbling"))
-    if isinstance(length, int):
-        step = window["every"]
+def _windows(window: Window, rows: Rows, times: list[Any]) -> Iterator[tuple[Any, Any, Rows]]:
+    if "session" in window:
+        yield from _sessions(length(window["session"]), rows, times)
+        return
+    extent = window.get("trailing", window.get("tumbling"))
+    if _counts_rows(window, extent):
+        step = window.get("every", extent)
         for end in range(step, len(rows) + 1, step):
-            start = max(0, end - length)
+            start = max(0, end - extent)
             yield start, end, rows[start:end]
         return
-    size, step = microseconds(length), microseconds(window.get("every", length))
-    starts = set()
+    size, step = length(extent), length(window.get("every", extent))
+    numbers = set()
     for row in rows:
-        start = times[row] // step * step
-        while start > times[row] - size:
-            starts.add(start)
-            start -= step
-    for start in sorted(starts):
+        number = int(times[row] // step) + 2  # a quotient of floats may be one too small
+        while number * step + size > times[row]:
+            number -= 1
+            if number * step <= times[row] < number * step + size:
+                numbers.add(number)
+    for number in sorted(numbers):
+        start = number * step
         yield start, start + size, [row for row in rows if start <= times[row] < start + size]
+
+
+def _sessions(gap: Any, rows: Rows, times: list[Any]) -> Iterator[tuple[Any, Any, Rows]]:
+    open_: Rows = []
+    for row in rows:
+        if open_ and times[row] != times[open_[-1]] and times[row] - times[open_[-1]] > gap:
+            yield times[open_[0]], times[open_[-1]] + gap, open_
+            open_ = []
+        open_ = [*open_, row]
+    if open_:
+        yield times[open_[0]], times[open_[-1]] + gap, open_
 
 
 # --- aggregates ------------------------------------------------------------------------------------------------------

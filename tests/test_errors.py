@@ -35,6 +35,19 @@ TABLE = pa.table(
         "max_v": [0, 0, 0],
     }
 )
+NANS = pa.table(
+    {
+        "v": [1.0, 2.0],
+        "w": [1.0, float("nan")],
+        "far": [1.0, 1e300],
+        "inf": [1.0, float("inf")],
+        "end": [0, 2**63 - 1],
+        "tiny": pa.array([0, 127], pa.int8()),
+        "huge": pa.array([0, 2**64 - 1], pa.uint64()),
+        "s": pa.array([0, 1], pa.timestamp("s")),
+        "t": pa.array([0, 1], pa.timestamp("us", tz="UTC")),
+    }
+)
 POSITIVE = ("positive", "at least 1", "≥ 1", ">= 1", "1 or more", "greater than 0", "more than 0", "> 0")
 UNITS = ("min", "seconds", " s", "h")
 
@@ -46,6 +59,12 @@ def slide(aggregates: Any = None, window: Any = None, data: Any = TABLE, **optio
         sw.trailing(2) if window is None else window,
         **options,
     )
+
+
+def _live_expanding() -> sw.LiveWindow:
+    live = sw.LiveWindow(sw.sum(), sw.expanding())
+    live.extend([1, 2])
+    return live
 
 
 # --- on any machine --------------------------------------------------------------------------------------------------
@@ -114,13 +133,105 @@ BAD: list[tuple[str, Callable[[], Any], list[Fragment]]] = [
     # windows
     ("zero_rows", lambda: sw.trailing(0), ["0", POSITIVE]),
     ("negative_rows", lambda: sw.trailing(-1), ["-1", POSITIVE]),
-    ("half_rows", lambda: sw.trailing(1.5), ["1.5", ("int", "whole", "integer"), ("duration", "5 min", "time")]),
+    ("half_rows", lambda: sw.trailing(1.5, along="rows"), ["1.5", ("int", "whole", "integer"), "rows"]),
+    ("text_of_rows", lambda: sw.trailing([3]), ["[3]", "integer", "5 min", "order"]),
     ("true_rows", lambda: sw.trailing(True), ["True"]),
     ("no_rows", lambda: sw.trailing(None), ["None"]),
     ("negative_min_rows", lambda: sw.trailing(5, min_rows=-1), ["min_rows", "-1"]),
     ("half_min_rows", lambda: sw.trailing(5, min_rows=1.5), ["min_rows", "1.5", ("int", "whole")]),
     ("min_rows_beyond_the_window", lambda: sw.trailing(5, min_rows=6), ["min_rows", "6", "5"]),
     ("unknown_ties", lambda: sw.trailing("1 h", ties="loose"), ["ties", "loose", "together"]),
+    # windows along the order
+    ("unknown_along", lambda: sw.trailing(5, along="time"), ["along", "'time'", "rows", "order"]),
+    ("duration_along_rows", lambda: sw.trailing("5 min", along="rows"), ["along", "5 min", "rows"]),
+    ("zero_along", lambda: sw.trailing(0, along="order"), ["0", POSITIVE]),
+    ("zero_float", lambda: sw.trailing(0.0), ["0.0", POSITIVE]),
+    ("negative_float", lambda: sw.trailing(-1.5), ["-1.5", POSITIVE]),
+    ("endless_float", lambda: sw.trailing(float("inf")), ["inf", "finite"]),
+    ("nan_float", lambda: sw.tumbling(float("nan")), ["nan", "finite"]),
+    ("every_time_along_numbers", lambda: sw.trailing(2.5).every("1 min"), ["every", "1 min", "number"]),
+    ("every_zero_along", lambda: sw.trailing(2.5).every(0), ["every", "0", POSITIVE]),
+    ("along_without_order", lambda: slide(window=sw.trailing(2.5)), ["order=None", "trailing(2.5)"]),
+    ("along_text", lambda: slide(window=sw.trailing(2.5), order="s"), ["order", "'s'", "string", "integer or float"]),
+    ("along_times", lambda: slide(window=sw.trailing(3, along="order"), order="t"), ["'t'", "timestamp", "5 min"]),
+    ("time_along_numbers", lambda: slide(window=sw.around("1 s", "1 s"), order="v"), ["'v'", "double", "timestamp"]),
+    ("half_along_integers", lambda: slide(window=sw.trailing(2.5), order="i"), ["'i'", "int64", "2.5", "whole"]),
+    (
+        "time_and_number",
+        lambda: slide(window={"a": sw.trailing("1 s"), "b": sw.trailing(2.5)}, order="t"),
+        ["'t'", "2.5"],
+    ),
+    ("nan_in_order", lambda: slide(window=sw.trailing(2.5), data=NANS, order="w"), ["order", "'w'", "NaN"]),
+    ("order_near_the_end", lambda: slide(window=sw.session(5), data=NANS, order="end"), ["'end'", "int64", "5"]),
+    ("far_from_0", lambda: slide(window=sw.tumbling(1.0), data=NANS, order="far"), ["'far'", "tumbling(1.0)"]),
+    ("infinite_steps", lambda: slide(window=sw.tumbling(1.0), data=NANS, order="inf"), ["'inf'", "tumbling(1.0)"]),
+    ("narrow_order", lambda: slide(window=sw.tumbling(99, along="order"), data=NANS, order="tiny"), ["'tiny'", "int8"]),
+    ("unsigned_order", lambda: slide(window=sw.session(5), data=NANS, order="huge"), ["'huge'", "uint64", "int64"]),
+    # expanding, session, around, between, coarse
+    ("expanding_extent", lambda: sw.expanding(min_rows=-1), ["min_rows", "-1"]),
+    ("expanding_current", lambda: sw.expanding(include_current="no"), ["include_current", "'no'", "True"]),
+    ("expanding_ties", lambda: sw.expanding(ties="maybe"), ["ties", "maybe", "together"]),
+    ("expanding_every", lambda: sw.expanding().every("1 h"), ["every", "1 h", "expanding()"]),
+    ("expanding_ties_without_order", lambda: slide(window=sw.expanding(ties="together")), ["order=None", "together"]),
+    ("expanding_ties_of_text", lambda: slide(window=sw.expanding(ties="together"), order="s"), ["'s'", "string"]),
+    ("session_zero", lambda: sw.session("0 s"), ["0 s", POSITIVE]),
+    ("session_zero_number", lambda: sw.session(0), ["0", POSITIVE]),
+    ("session_nothing", lambda: sw.session(None), ["None", "number", "5 min"]),
+    ("session_months", lambda: sw.session("1 month"), ["1 month", "fixed length"]),
+    ("session_every", lambda: sw.session("1 h").every("1 h"), ["every", "session('1 h')"]),
+    ("session_without_order", lambda: slide(window=sw.session("1 h")), ["order=None", "session('1 h')"]),
+    (
+        "session_among_several",
+        lambda: slide(window={"a": sw.expanding(), "b": sw.session("1 h")}, order="t"),
+        ["window", "session", "one window"],
+    ),
+    (
+        "session_of_a_coarse_order",
+        lambda: slide(window=sw.session("1 ms"), data=NANS, order="s"),
+        ["'s'", "coarse", "1 ms"],
+    ),
+    ("around_negative", lambda: sw.around(-1, 2), ["before", "-1"]),
+    ("around_nothing", lambda: sw.around(0, 0), ["around(0, 0)", "more than 0"]),
+    ("around_two_sorts", lambda: sw.around(3, "5 min"), ["around(3, '5 min')", "durations"]),
+    ("around_rows_and_number", lambda: sw.around(3, 2.5), ["around(3, 2.5)", "along the order"]),
+    ("around_ties_of_rows", lambda: sw.around(3, 3, ties="together"), ["ties", "rows"]),
+    ("around_min_rows", lambda: sw.around(1, 1, min_rows=4), ["min_rows", "4", "3"]),
+    ("around_every", lambda: sw.around(3, 3).every(3), ["every", "around(3, 3)"]),
+    ("between_no_name", lambda: sw.between(3, "hi"), ["lo", "3", "column"]),
+    ("between_empty_name", lambda: sw.between("lo", ""), ["hi", "''", "column"]),
+    ("between_without_order", lambda: slide(window=sw.between("i", "i")), ["order=None", "between"]),
+    ("between_unknown", lambda: slide(window=sw.between("i", "wolt"), order="i"), ["hi", "wolt", "column"]),
+    ("between_text", lambda: slide(window=sw.between("s", "i"), order="i"), ["lo", "'s'", "string", "numbers"]),
+    ("between_times_and_numbers", lambda: slide(window=sw.between("t", "i"), order="t"), ["hi", "'i'", "int64"]),
+    (
+        "between_zones",
+        lambda: slide(window=sw.between("t", "s"), data=NANS, order="s"),
+        ["lo", "'t'", "UTC", "zone"],
+    ),
+    ("between_on_a_list", lambda: sw.slide([1], sw.sum(), sw.between("a", "b"), order=[1]), ["between", "table"]),
+    (
+        "between_algorithm",
+        lambda: slide(window=sw.between("i", "i"), order="i", algorithm="two_stacks_lite"),
+        ["algorithm", "two_stacks_lite", "auto"],
+    ),
+    ("coarse_rows", lambda: sw.trailing(5, coarse=1), ["coarse", "1", "rows"]),
+    ("coarse_beyond", lambda: sw.trailing("1 min", coarse="1 h"), ["coarse", "1 h", "1 min"]),
+    ("coarse_number_of_time", lambda: sw.trailing("1 h", coarse=5), ["coarse", "5", "duration"]),
+    ("coarse_time_of_number", lambda: sw.trailing(2.5, coarse="1 min"), ["coarse", "1 min", "number"]),
+    ("coarse_every", lambda: sw.trailing("1 h", coarse="1 min").every("1 h"), ["every", "coarse"]),
+    # durations of others
+    ("numpy_month", lambda: sw.trailing(np.timedelta64(1, "M")), ["1", "duration"]),
+    ("numpy_nat", lambda: sw.trailing(np.timedelta64("NaT")), ["NaT", "duration"]),
+    ("numpy_no_unit", lambda: sw.trailing(np.timedelta64(5)), ["5", "duration"]),
+    ("pandas_negative", lambda: sw.trailing(pd.Timedelta("-1s")), ["-1", POSITIVE]),
+    # live windows
+    ("live_around", lambda: sw.LiveWindow(sw.sum(), sw.around(3, 3)), ["window", "around(3, 3)", "ahead"]),
+    ("live_between", lambda: sw.LiveWindow(sw.sum(), sw.between("a", "b")), ["window", "between", "ahead"]),
+    ("live_ties", lambda: sw.LiveWindow(sw.sum(), sw.expanding(ties="together")), ["window", "ties='apart'"]),
+    ("live_tumbling", lambda: sw.LiveWindow(sw.sum(), sw.tumbling("1 s")), ["window", "tumbling", "per-event"]),
+    ("live_evict_a_part", lambda: _live_expanding().evict(), ["n=1", "two_stacks_lite"]),
+    ("live_nan_place", lambda: sw.LiveWindow(sw.sum(), sw.trailing(2.5)).push(1, np.nan), ["time=nan", "number"]),
+    ("live_time_as_place", lambda: sw.LiveWindow(sw.sum(), sw.session(2)).push(1, dt.date.today()), ["time", "number"]),
     ("not_a_window", lambda: slide(window=5), ["window", "5", "trailing"]),
     ("duration_as_window", lambda: slide(window="5 min"), ["window", "5 min", "trailing"]),
     ("not_a_window_in_a_dict", lambda: slide(window={"a": sw.trailing(2), "b": 7}), ["window", "7", "trailing"]),
@@ -368,6 +479,16 @@ STREAM_BAD: list[tuple[str, Callable[[Any], Any], list[Fragment]]] = [
     ("negative_lateness", lambda df: slide(data=df, by="k", order="t", lateness="-1 s"), ["lateness", "-1 s"]),
     ("lateness_in_months", lambda df: slide(data=df, by="k", order="t", lateness="1 month"), ["lateness", "1 month"]),
     ("bad_idle", lambda df: slide(data=df, by="k", order="t", lateness="1 s", idle="soon"), ["idle", "soon"]),
+    *(
+        (f"no_{window!r}", lambda df, w=window: slide(window=w, data=df, order="t"), ["window", repr(window), "stream"])
+        for window in (
+            sw.expanding(),
+            sw.session("1 h"),
+            sw.around("1 s", "1 s"),
+            sw.between("t", "t"),
+            sw.trailing("1 h", coarse="1 min"),
+        )
+    ),
 ]
 
 

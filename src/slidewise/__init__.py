@@ -23,17 +23,21 @@ _HOMES = {
     "Monoid": "slidewise.monoids.monoid",
     "Window": "slidewise.windows.window",
     "aggregate": "slidewise.monoids.aggregate",
+    "around": "slidewise.windows.make",
+    "between": "slidewise.windows.make",
     "count": "slidewise.monoids.catalogue",
+    "expanding": "slidewise.windows.make",
     "explain": "slidewise.verbs",
     "max": "slidewise.monoids.catalogue",
     "mean": "slidewise.monoids.catalogue",
     "min": "slidewise.monoids.catalogue",
     "schema": "slidewise.verbs",
+    "session": "slidewise.windows.make",
     "slide": "slidewise.verbs",
     "stddev": "slidewise.monoids.catalogue",
     "sum": "slidewise.monoids.catalogue",
-    "trailing": "slidewise.windows.window",
-    "tumbling": "slidewise.windows.window",
+    "trailing": "slidewise.windows.make",
+    "tumbling": "slidewise.windows.make",
     "var": "slidewise.monoids.catalogue",
 }
 _MODULES = ("datasets", "errors", "monoids", "spark", "swag", "windows")
@@ -44,15 +48,19 @@ __all__ = [
     "Monoid",
     "Window",
     "aggregate",
+    "around",
+    "between",
     "count",
     "datasets",
     "errors",
+    "expanding",
     "explain",
     "max",
     "mean",
     "min",
     "monoids",
     "schema",
+    "session",
     "slide",
     "spark",
     "stddev",
@@ -71,7 +79,8 @@ if TYPE_CHECKING:
     from slidewise.monoids.catalogue import count, max, mean, min, stddev, sum, var
     from slidewise.monoids.monoid import Monoid
     from slidewise.verbs import explain, schema, slide
-    from slidewise.windows.window import Window, trailing, tumbling
+    from slidewise.windows.make import around, between, expanding, session, trailing, tumbling
+    from slidewise.windows.window import Window
 
 
 def __getattr__(name: str) -> Any:

@@ -17,11 +17,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.engine.columns import to_column
+from slidewise.engine.columns import frozen, to_column
+from slidewise.engine.order import order_values, times_of
+from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError
 from slidewise.kernels.jit import kernel
 
-LOWEST, HIGHEST = -(2**63), 2**63 - 1
+__all__ = ["Arranged", "arrange", "counting_sort", "key_codes", "one_zero", "sortable", "times_of"]
 
 
 @dataclass(frozen=True)
@@ -34,23 +36,17 @@ class Arranged:
 
 
 def arrange(
+    plan: Plan,
     length: int,
     keys: Sequence[pa.ChunkedArray],
     order: Sequence[tuple[str, pa.ChunkedArray]],
-    unit: str | None,
     presorted: bool,
-    reach: int = 0,
 ) -> Arranged:
-    """Where each row goes, the runs of keys, and the times in that order (None if no window goes by time).
-
-    `reach` is how far from a time the bounds of a window can lie.
-    """
+    """Where each row goes, the runs of keys, and in that order what windows are measured along (None: only rows)."""
     for name, column in order:
         if column.null_count:
             raise ArgumentError(f"order={name!r}: holds {column.null_count} null(s); expected a value in every row")
-    times = times_of(order[0][1], unit) if unit is not None else None
-    if times is not None and length and not (LOWEST + reach <= times.min() and times.max() <= HIGHEST - reach):
-        raise ArgumentError(f"order={order[0][0]!r}: holds times too near the ends of int64 for the bounds of windows")
+    times = order_values(plan, order[0][1]) if order else None
     codes, groups = key_codes(keys, length)
     rows = None if presorted else _by_order(order, times)
     if codes is not None:
@@ -64,16 +60,10 @@ def arrange(
     else:
         starts = np.array([0, length] if length else [0], dtype=np.int64)
     if rows is not None and times is not None:
-        times = times[rows]
+        times = frozen(times[rows])
     if presorted:
         _check_presorted(times, starts, codes, order)
     return Arranged(rows, starts.astype(np.int64), times)
-
-
-def times_of(column: pa.ChunkedArray | pa.Array, unit: str) -> Any:
-    """A timestamp or date column as int64 in `unit` since the epoch."""
-    target = pa.timestamp(unit, tz=getattr(column.type, "tz", None))
-    return to_column(column if column.type == target else column.cast(target)).values
 
 
 def key_codes(keys: Sequence[pa.ChunkedArray | pa.Array], length: int) -> tuple[Any, int]:

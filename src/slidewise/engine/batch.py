@@ -21,13 +21,14 @@ import numpy as np
 from slidewise.engine.arrange import Arranged
 from slidewise.engine.columns import NO_NULLS, Column, as_objects
 from slidewise.engine.plan import Output, Plan
+from slidewise.engine.whole import event_bounds, halo, runs_within, step_registers
 from slidewise.errors import bad
 from slidewise.kernels.blocked import build_blocked
-from slidewise.kernels.registers import BASE, MASK, OWN
+from slidewise.kernels.tree import build_grow, build_ranges
 from slidewise.swag.bank import Bank
 from slidewise.swag.structure import NEVER, sweep_of
 from slidewise.windows import bounds
-from slidewise.windows.window import Window
+from slidewise.windows.window import Between, Session, Window
 
 CHUNK = 2**20
 """Rows of a chunk."""
@@ -46,7 +47,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Rows:
-    """Which window each answer of a stepped window is: its run, and `[starts, ends)` in time or row numbers."""
+    """Which window each answer is, where there is a row per window: its run, and its bounds in order or row numbers."""
 
     run: Any
     starts: Any
@@ -60,8 +61,13 @@ def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threa
     jobs: list[Callable[[], None]] = []
     for output in plan.outputs:  # built here, so that threads find them built
         blocked_of(output) if output.choice.blocked else sweep_of(output.choice.structure, output.ops)
+        if output.choice.tree:
+            tree_of(output)
     for window in plan.windows:
         mine = [answer for answer in answers if answer.output.window is window]
+        if isinstance(window, Between):
+            jobs.extend(_any_bounds_jobs(plan, window, mine, columns, arranged))
+            continue
         for first, last in _chunks(plan, window, arranged):
             jobs.append(partial(_run_chunk, plan, window, mine, columns, arranged, first, last))
     run_jobs(jobs, threads)
@@ -71,9 +77,9 @@ def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threa
 def run_steps(
     plan: Plan, columns: dict[str, Column], arranged: Arranged, threads: int | None
 ) -> tuple[Rows, list[Answers]]:
-    """A row per window, by run and then by time, for a plan of one window with a step."""
+    """A row per window, by run and then by time, for a plan of one window that is not per event."""
     (window,) = plan.windows
-    rows, lo, hi, counts = _step_bounds(plan, window, arranged)
+    rows, lo, hi, counts = _window_bounds(plan, window, arranged)
     starts = arranged.starts
     total = len(lo)
     first_answer = np.cumsum(counts) - counts
@@ -133,6 +139,12 @@ def sweep(
     kernel(bank.cols, bank.regs, values, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
 
 
+def tree_of(output: Output) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The two kernels of the aggregation tree of an output's monoid; built once."""
+    ops = output.ops
+    return ops.built("grow", lambda: build_grow(ops)), ops.built("ranges", lambda: build_ranges(ops))
+
+
 def blocked_of(output: Output) -> Callable[..., Any]:
     """The blocked kernel of an output's monoid; built once."""
     return output.ops.built("blocked", lambda: build_blocked(output.ops))
@@ -148,95 +160,70 @@ def _run_chunk(
     first: int,
     last: int,
 ) -> None:
-    runs = _chunk_runs(plan, window, arranged, first, last)
-    base = int(runs[0, 0])
-    local = runs - base
     blocked = [answer for answer in answers if answer.output.choice.blocked]
     swept = [answer for answer in answers if not answer.output.choice.blocked]
-    width = plan.extent(window)
     for answer in blocked:
-        values, valid, outs, ok = _views(plan, answer, columns, base, last)
-        size = min(width, int((runs[:, 2] - runs[:, 0]).max()))
-        old, new = answer.output.ops.columns(size), answer.output.ops.columns(size)
-        skip = 0 if window.include_current else 1
-        has_nulls = valid is not None
-        valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
-        blocked_of(answer.output)(old, new, values, valid, has_nulls, local, width, skip, window.min_rows, outs, ok)
+        _run_blocked(plan, window, answer, columns, arranged, first, last)
     if swept:
-        lo, hi = _event_bounds(plan, window, arranged, local, base, last)
-        zeros = np.zeros(len(local), dtype=np.int64)
-        begin = local[:, 0]
-        sweep_runs = np.stack([zeros, zeros + 1, begin, begin, local[:, 1], local[:, 2], begin], axis=1)
-        capacity = int((hi - lo).max(initial=0))
-        for answer in swept:
-            values, valid, outs, ok = _views(plan, answer, columns, base, last)
-            sweep(answer.output, None, capacity, (values, valid), lo, hi, sweep_runs, outs, ok)
-            if not answer.output.ops.compiled:
-                answer.outs[0][first:last] = outs[0][first - base :]
+        lo, hi = event_bounds(plan, window, columns, arranged, first, last)
+        _sweep_rows(plan, swept, columns, arranged, lo, hi, first, last)
 
 
-def _views(plan: Plan, answer: Answers, columns: dict[str, Column], first: int, last: int) -> Any:
-    part = {name: columns[name].part(first, last) for name in answer.output.inputs}
-    values, valid = inputs_of(plan, answer.output, part)
-    return values, valid, tuple(out[first:last] for out in answer.outs), answer.ok[first:last]
+def _run_blocked(
+    plan: Plan, window: Window, answer: Answers, columns: dict[str, Column], arranged: Arranged, first: int, last: int
+) -> None:
+    width, skip = plan.extent(window), 0 if window.include_current else 1
+    runs = runs_within(arranged, first, last)[:, :3]
+    runs[:, 0] = np.maximum(runs[:, 0], runs[:, 1] - width + 1 - skip)
+    base = int(runs[0, 0])
+    values, valid = inputs_of(plan, answer.output, _parts(answer, columns, base, last))
+    size = min(width, int((runs[:, 2] - runs[:, 0]).max()))
+    old, new = answer.output.ops.columns(size), answer.output.ops.columns(size)
+    has_nulls = valid is not None
+    valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
+    outs, ok = tuple(out[base:last] for out in answer.outs), answer.ok[base:last]
+    blocked_of(answer.output)(old, new, values, valid, has_nulls, runs - base, width, skip, window.min_rows, outs, ok)
 
 
-def _chunk_runs(plan: Plan, window: Window, arranged: Arranged, first: int, last: int) -> Any:
-    """The runs inside a chunk as (first row with halo, first row to answer, last row)."""
-    starts = arranged.starts
-    r0 = int(np.searchsorted(starts, first, side="right")) - 1
-    r1 = int(np.searchsorted(starts, last, side="left"))
-    begin, end = starts[r0:r1].copy(), np.minimum(starts[r0 + 1 : r1 + 1], last)
-    answer_from = np.maximum(begin, first)
-    begin[0] = halo_start(plan, window, arranged, int(answer_from[0]), int(begin[0]))
-    begin[1:] = answer_from[1:]
-    return np.stack([begin, answer_from, end], axis=1)
+def _sweep_rows(
+    plan: Plan,
+    answers: list[Answers],
+    columns: dict[str, Column],
+    arranged: Arranged,
+    lo: Any,
+    hi: Any,
+    first: int,
+    last: int,
+) -> None:
+    """Answers for rows `[first, last)` over these bounds, which rise within each run."""
+    asked = runs_within(arranged, first, last)[:, 1:3] - first
+    base, end = int(lo.min()), int(hi.max())
+    end = max(base, end)
+    lo, hi = lo - base, hi - base
+    begin, zeros = lo[asked[:, 0]], np.zeros(len(asked), dtype=np.int64)
+    runs = np.stack([zeros, zeros + 1, begin, begin, asked[:, 0], asked[:, 1], begin], axis=1)
+    capacity = int((hi - lo).max())
+    for answer in answers:
+        inputs = inputs_of(plan, answer.output, _parts(answer, columns, base, end))
+        outs, ok = tuple(out[first:last] for out in answer.outs), answer.ok[first:last]
+        sweep(answer.output, None, capacity, inputs, lo, hi, runs, outs, ok)
+        if not answer.output.ops.compiled:  # part of a list is a copy
+            answer.outs[0][first:last] = outs[0]
 
 
-def halo_start(plan: Plan, window: Window, arranged: Arranged, row: int, run_start: int) -> int:
-    """The oldest row in the window of `row`."""
-    width = plan.extent(window)
-    if window.rows is not None:
-        return max(run_start, row - width + (1 if window.include_current else 0))
-    times = arranged.times
-    return run_start + int(np.searchsorted(times[run_start:row], times[row] - width, side="right"))
-
-
-def _event_bounds(plan: Plan, window: Window, arranged: Arranged, local: Any, base: int, last: int) -> tuple[Any, Any]:
-    """The bounds of every row to answer, in rows counted from `base`."""
-    length = last - base
-    width = plan.extent(window)
-    if window.rows is not None:
-        rows = np.arange(length, dtype=np.int64)
-        hi = rows + 1 if window.include_current else rows
-        floor = np.repeat(local[:, 0], local[:, 2] - local[:, 0])
-        return np.maximum(hi - width, floor), hi
-    lo, hi = np.zeros(length, dtype=np.int64), np.zeros(length, dtype=np.int64)
-    times = arranged.times[base:last]
-    zeros = np.zeros(len(local), dtype=np.int64)
-    runs = np.stack([zeros, zeros, local[:, 0], local[:, 1], local[:, 2], zeros], axis=1)
-    regs = _array_registers()
-    together = window.ties == "together"
-    bounds.event_bounds()(times, times, regs, runs, width, window.include_current, together, False, lo, hi)
-    return lo, hi
-
-
-def _array_registers(slots: int = 1) -> Any:
-    """Registers that make an array its own ring: position p is at place p."""
-    regs = np.zeros((slots, bounds.REGISTERS), dtype=np.int64)
-    regs[:, BASE], regs[:, MASK] = 0, -1
-    return regs
+def _parts(answer: Answers, columns: dict[str, Column], first: int, last: int) -> dict[str, Column]:
+    return {name: columns[name].part(first, last) for name in answer.output.inputs}
 
 
 def _chunks(plan: Plan, window: Window, arranged: Arranged) -> Iterable[tuple[int, int]]:
-    """Where to cut: every CHUNK rows, unless the halo there would be long beside the chunk."""
+    """Where to cut: every CHUNK rows, or where a run begins before that, unless the halo would be long."""
     starts, length = arranged.starts, int(arranged.starts[-1])
     first = 0
     for cut in range(CHUNK, length, CHUNK):
         row = _tie_start(window, arranged, cut)
-        run_start = int(starts[np.searchsorted(starts, row, side="right") - 1])
-        halo = row - halo_start(plan, window, arranged, row, run_start)
-        if row > first and halo * 4 <= row - first:
+        if halo(plan, window, arranged, row) * 4 > row - first:
+            row = int(starts[np.searchsorted(starts, row, side="right") - 1])
+        if row > first:
             yield first, row
             first = row
     if first < length:
@@ -251,12 +238,70 @@ def _tie_start(window: Window, arranged: Arranged, row: int) -> int:
     return run_start + int(np.searchsorted(arranged.times[run_start:row], arranged.times[row], side="left"))
 
 
-# ---- windows with a step --------------------------------------------------------------------------------------------
-def _step_bounds(plan: Plan, window: Window, arranged: Arranged) -> tuple[Rows, Any, Any, Any]:
+# ---- bounds in any order --------------------------------------------------------------------------------------------
+def _any_bounds_jobs(
+    plan: Plan, window: Window, answers: list[Answers], columns: dict[str, Column], arranged: Arranged
+) -> Iterable[Callable[[], None]]:
+    """Stretches of whole runs: swept where the bounds only rise, else by a tree per run."""
+    starts = arranged.starts
+    first = 0
+    for last in starts[1:].tolist():
+        if last - first >= CHUNK or last == starts[-1]:
+            yield partial(_run_any_bounds, plan, window, answers, columns, arranged, first, last)
+            first = last
+
+
+def _run_any_bounds(
+    plan: Plan,
+    window: Window,
+    answers: list[Answers],
+    columns: dict[str, Column],
+    arranged: Arranged,
+    first: int,
+    last: int,
+) -> None:
+    lo, hi = event_bounds(plan, window, columns, arranged, first, last)
+    if (lo[1:] >= lo[:-1]).all() and (hi[1:] >= hi[:-1]).all():
+        _sweep_rows(plan, answers, columns, arranged, lo, hi, first, last)
+        return
+    runs = runs_within(arranged, first, last)
+    largest = int((runs[:, 3] - runs[:, 0]).max())
+    for answer in answers:
+        inputs = inputs_of(plan, answer.output, columns)
+        nodes = answer.output.ops.columns(2 * largest)
+        for begin, _, _, end in runs.tolist():
+            mine = slice(begin - first, end - first)
+            _climb(answer, nodes, inputs, lo[mine] - begin, hi[mine] - begin, begin, end)
+
+
+def _climb(answer: Answers, nodes: Any, inputs: tuple[Any, Any], lo: Any, hi: Any, first: int, last: int) -> None:
+    """Answers for the run `[first, last)` from a tree over all of it."""
+    output, size = answer.output, last - first
+    grow, ranges = tree_of(output)
+    values, valid = inputs
+    has_nulls = valid is not None
+    held: Any = np.zeros(size + 1, dtype=np.int64)
+    if has_nulls:
+        np.cumsum(valid[first:last], out=held[1:])
+    valid = np.ascontiguousarray(valid) if has_nulls else NO_NULLS
+    outs, ok = tuple(out[first:last] for out in answer.outs), answer.ok[first:last]
+    if not output.ops.compiled:
+        lo, hi, valid, held = lo.tolist(), hi.tolist(), valid.tolist(), held.tolist()
+    grow(nodes, values, valid, has_nulls, first, last)
+    ranges(nodes, size, lo, hi, 0, size, held, has_nulls, output.window.min_rows, outs, ok)
+    if not output.ops.compiled:  # part of a list is a copy
+        answer.outs[0][first:last] = outs[0]
+
+
+# ---- a row per window -----------------------------------------------------------------------------------------------
+def _window_bounds(plan: Plan, window: Window, arranged: Arranged) -> tuple[Rows, Any, Any, Any]:
     """All windows of all runs: which they are, their bounds, and how many each run has."""
+    if isinstance(window, Session):
+        return _session_bounds(plan, window, arranged)
     starts = arranged.starts
     runs_count = len(starts) - 1
-    width, step = plan.extent(window), window.step or 0
+    assert window.step is not None
+    width, step = plan.extent(window), plan.amount(window, window.step)
     if window.rows is not None:
         sizes = np.diff(starts)
         counts = sizes // step
@@ -264,20 +309,34 @@ def _step_bounds(plan: Plan, window: Window, arranged: Arranged) -> tuple[Rows, 
         ends = (np.arange(len(run)) - np.repeat(np.cumsum(counts) - counts, counts) + 1) * step
         begins = np.maximum(ends - width, 0)
         return Rows(run, begins, ends), starts[run] + begins, starts[run] + ends, counts
-    step = plan.in_units(step)
-    regs = _array_registers(max(1, runs_count))
-    regs[:runs_count, OWN - 3], regs[:runs_count, OWN - 2] = starts[:-1], starts[1:]
+    regs, times = step_registers(starts), arranged.times
     slots = np.arange(runs_count, dtype=np.int64)
-    forever = np.full(runs_count, FOREVER)
-    runs = np.stack([slots, slots * 0, starts[:-1], starts[:-1], starts[1:], forever], axis=1)
-    counts = np.zeros(runs_count, dtype=np.int64)
-    empty = np.zeros(0, dtype=np.int64)
+    runs = np.stack([slots, slots * 0, starts[:-1], starts[:-1], starts[1:], starts[1:]], axis=1)
+    upto = np.full(runs_count, forever(plan), dtype=times.dtype)
+    counts, none = np.zeros(runs_count, dtype=np.int64), np.zeros(0, dtype=np.int64)
     kernel = bounds.step_bounds()
-    kernel(arranged.times, regs, runs, width, step, False, counts, empty, empty, empty)
+    kernel(times, regs, runs, upto, width, step, False, counts, none, none, np.zeros(0, dtype=times.dtype))
     total = int(counts.sum())
-    lo, hi, begins = (np.zeros(total, dtype=np.int64) for _ in range(3))
-    kernel(arranged.times, regs, runs, width, step, True, counts, lo, hi, begins)
+    lo, hi = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
+    begins = np.zeros(total, dtype=times.dtype)
+    kernel(times, regs, runs, upto, width, step, True, counts, lo, hi, begins)
     return Rows(np.repeat(slots, counts), begins, begins + width), lo, hi, counts
+
+
+def _session_bounds(plan: Plan, window: Session, arranged: Arranged) -> tuple[Rows, Any, Any, Any]:
+    starts, times, gap = arranged.starts, arranged.times, plan.extent(window)
+    runs_count, length = len(starts) - 1, int(starts[-1])
+    with np.errstate(invalid="ignore"):  # inf - inf, which is found equal
+        begins_one = (times[1:] - times[:-1] > gap) & (times[1:] != times[:-1])
+    lo = np.unique(np.concatenate([np.nonzero(begins_one)[0] + 1, starts[:-1]])).astype(np.int64)
+    hi = np.append(lo[1:], length)[: len(lo)].astype(np.int64)
+    run = np.searchsorted(starts, lo, side="right") - 1
+    return Rows(run, times[lo], times[hi - 1] + gap), lo, hi, np.bincount(run, minlength=runs_count)
+
+
+def forever(plan: Plan) -> Any:
+    """After all times, in the type of the order."""
+    return np.inf if plan.unit == "float" else FOREVER
 
 
 # ---- threads --------------------------------------------------------------------------------------------------------

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.engine.batch import Answers, Rows, inputs_of, sweep
+from slidewise.engine.batch import Answers, Rows, forever, inputs_of, sweep
 from slidewise.engine.columns import Column, frozen
 from slidewise.engine.plan import Plan
+from slidewise.engine.whole import lengths_of, peers
 from slidewise.kernels.registers import HEAD, OWN, TAIL
 from slidewise.swag.bank import Bank
 from slidewise.windows import bounds
-from slidewise.windows.window import Window
-
-NONE = np.zeros(0, dtype=np.int64)
+from slidewise.windows.window import Around, Between, Expanding, Session, Trailing, Window
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,8 @@ class Carry:
         self._lanes = [_Lane(plan, window) for window in plan.windows]
         self._free: list[int] = []
         self.slots = 0
+        self._waiting = np.zeros(0, dtype=np.int64)
+        """Rows of each slot that were given and not answered."""
 
     def add_slot(self) -> int:
         """A slot for a new key; its first run must be fresh."""
@@ -63,12 +64,32 @@ class Carry:
             for bank in (*lane.banks, lane.ring):
                 bank.empty(slot)
 
-    def events(self, columns: dict[str, Column], times: Any, runs: Runs, *, answer: bool = True) -> list[Answers]:
+    def ready(self, times: Any, runs: Runs, done: Any) -> Any:
+        """How many rows of each run no later row can change; all of them where `done` says that the key is complete.
+
+        Rows beyond that wait: they are given again, first in the key's next run, until they have been answered.
+        """
+        counts = np.diff(runs.starts)
+        for r in np.nonzero(~np.asarray(done))[0].tolist():
+            part = None if times is None else times[runs.starts[r] : runs.starts[r + 1]]
+            counts[r] = min(lane.ready(part, int(counts[r])) for lane in self._lanes)
+        return counts
+
+    def events(
+        self, columns: dict[str, Column], times: Any, runs: Runs, *, upto: Any = None, answer: bool = True
+    ) -> list[Answers]:
         """Insert these rows; an answer for each of them, by output in the plan's order.
 
-        `answer` False is for rows that were answered before: windows move, nothing is lowered, all answers are null.
+        `upto` answers only so many rows of each run (see `ready`). `answer` False is for rows that were answered
+        before: windows move, nothing is lowered, all answers are null.
         """
-        found = [one for lane in self._lanes for one in lane.events(columns, times, runs, answer)]
+        given = np.diff(runs.starts)
+        asked = given if upto is None else np.asarray(upto)
+        if self.slots > len(self._waiting):
+            self._waiting = np.concatenate([self._waiting, np.zeros(self.slots, dtype=np.int64)])
+        again = np.where(runs.fresh, 0, self._waiting[runs.slots])
+        self._waiting[runs.slots] = given - asked
+        found = [one for lane in self._lanes for one in lane.events(columns, times, runs, asked, again, answer)]
         place = {id(one.output): one for one in found}
         return [place[id(output)] for output in self.plan.outputs]
 
@@ -90,72 +111,150 @@ class _Lane:
         self.window = window
         self.outputs = plan.of(window)
         self.banks = [output.choice.structure.bank(output.ops) for output in self.outputs]
-        self.ring = Bank(lambda n: (np.zeros(n, dtype=np.int64),), compiled=True, own=bounds.REGISTERS - OWN)
+        self.dtype = np.float64 if plan.unit == "float" else np.int64
+        self.ring = Bank(lambda n: (np.zeros(n, dtype=self.dtype),), compiled=True, own=bounds.REGISTERS - OWN)
         self.seen = np.zeros(0, dtype=np.int64)
-        """Rows of each slot so far."""
+        """Rows of each slot before the first that waits."""
+        self.before = np.zeros(0, dtype=np.int64)
+        """How many of them its window holds."""
+        self.ahead = np.zeros(0, dtype=np.int64)
+        """How many rows that wait its window holds."""
+        self.marks = np.zeros((0, 2), dtype=self.dtype)
+        """The first and the last time of each slot's open session."""
 
     def add_slot(self) -> None:
         for bank in (*self.banks, self.ring):
             bank.add()
         if len(self.seen) < self.ring.slots:
-            self.seen = np.concatenate([self.seen, np.zeros(max(8, len(self.seen)), dtype=np.int64)])
+            more = np.zeros(max(8, len(self.seen)), dtype=np.int64)
+            self.seen, self.before, self.ahead = (
+                np.concatenate([old, more]) for old in (self.seen, self.before, self.ahead)
+            )
+            self.marks = np.concatenate([self.marks, np.zeros((len(more), 2), dtype=self.dtype)])
 
-    def events(self, columns: dict[str, Column], times: Any, runs: Runs, answer: bool) -> list[Answers]:
+    # ---- an answer per event ----
+    def ready(self, times: Any, rows: int) -> int:
+        """How many of a run's rows have an answer that no later row can change."""
+        window, together = self.window, self.window.ties == "together"
+        if isinstance(window, Between):
+            return 0
+        if isinstance(window, Around) and window.axis == "rows":
+            return max(0, rows - int(window.after))
+        if isinstance(window, Around) and window.after and rows:
+            return int((times + self.plan.amount(window, window.after) < times[-1]).sum())
+        return int(np.searchsorted(times, times[-1], side="left")) if together and rows else rows
+
+    def events(
+        self, columns: dict[str, Column], times: Any, runs: Runs, asked: Any, again: Any, answer: bool
+    ) -> list[Answers]:
+        """Answer the first `asked` rows of each run, whose first `again` rows were given before."""
         first, last = runs.starts[:-1], runs.starts[1:]
-        lo, hi = self._event_bounds(times, runs, first, last)
-        keep = lo[last - 1] if len(runs) else NONE
-        return self._sweep(columns, runs, lo, hi, first, last, keep, answer)
+        for state in (self.seen, self.before, self.ahead):
+            state[runs.slots[runs.fresh]] = 0
+        until = first + asked
+        lo, hi = self._event_bounds(times, runs, first, until, last, again)
+        keep, end = first - self.before[runs.slots], first + self.ahead[runs.slots]
+        some = asked > 0
+        begin = end.copy()
+        keep[some] = lo[until[some] - 1]
+        end[some] = np.maximum(np.maximum(end[some], until[some]), hi[until[some] - 1])
+        self.seen[runs.slots] += asked
+        self.before[runs.slots], self.ahead[runs.slots] = until - keep, end - until
+        if int(asked.sum()) < len(lo):
+            rows = np.repeat(first - np.cumsum(asked) + asked, asked) + np.arange(int(asked.sum()))
+            lo, hi = lo[rows], hi[rows]
+        ends = np.cumsum(asked)
+        return self._sweep(columns, runs, lo, hi, (begin, end), ends - asked, ends, keep, answer)
 
+    def _event_bounds(self, times: Any, runs: Runs, first: Any, until: Any, last: Any, again: Any) -> tuple[Any, Any]:
+        """`lo` and `hi` of every row, of which those up to `until` are right."""
+        window, total = self.window, int(runs.starts[-1])
+        if window.axis == "rows" or isinstance(window, Expanding):
+            return self._row_bounds(times, runs, first, last)
+        ahead, together = isinstance(window, Around), window.ties == "together"
+        before, after, coarse = lengths_of(self.plan, window)
+        table, ring = self._remember(times, runs, first + again, last)
+        table[:, bounds.ANSWER_FROM], table[:, bounds.ANSWER_TO] = first, until
+        lo, hi = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
+        current = window.include_current
+        bounds.event_bounds()(
+            times, ring, self.ring.regs, table, before, after, coarse, current, together, ahead, True, lo, hi
+        )
+        return lo, hi
+
+    def _row_bounds(self, times: Any, runs: Runs, first: Any, last: Any) -> tuple[Any, Any]:
+        """Windows that need no times but those of this call."""
+        window, rows = self.window, np.arange(int(runs.starts[-1]), dtype=np.int64)
+        floor, ceiling = (np.repeat(x, last - first) for x in (first - self.seen[runs.slots], last))
+        if isinstance(window, Around):
+            return np.maximum(rows - window.before, floor), np.minimum(rows + window.after + 1, ceiling)
+        hi = rows + 1 if window.include_current else rows
+        if isinstance(window, Trailing):
+            return np.maximum(hi - window.extent, floor), hi
+        if window.ties == "together" and len(rows):
+            older, newer = peers(times, rows, np.repeat(first, last - first), ceiling)
+            hi = newer if window.include_current else older
+        return floor, hi
+
+    # ---- an answer per window ----
     def steps(
         self, columns: dict[str, Column], times: Any, runs: Runs, upto: Any, answer: bool
     ) -> tuple[Rows, list[Answers]]:
         first, last = runs.starts[:-1], runs.starts[1:]
-        if self.window.rows is not None:
+        if isinstance(self.window, Session):
+            rows, lo, hi, counts, keep = self._sessions(times, runs, first, last, upto)
+        elif self.window.rows is not None:
             rows, lo, hi, counts, keep = self._row_steps(runs, first, last)
         else:
             rows, lo, hi, counts, keep = self._time_steps(times, runs, first, last, upto)
-        ends = np.cumsum(counts)
-        return rows, self._sweep(columns, runs, lo, hi, ends - counts, ends, np.minimum(keep, last), answer)
+        ends, keep = np.cumsum(counts), np.minimum(keep, last)
+        return rows, self._sweep(columns, runs, lo, hi, (first, last), ends - counts, ends, keep, answer)
 
-    def _event_bounds(self, times: Any, runs: Runs, first: Any, last: Any) -> tuple[Any, Any]:
-        window, width, total = self.window, self.plan.extent(self.window), int(runs.starts[-1])
-        if window.rows is not None:
-            self.seen[runs.slots[runs.fresh]] = 0
-            hi = np.arange(total, dtype=np.int64) + (1 if window.include_current else 0)
-            lo = np.maximum(hi - width, np.repeat(first - self.seen[runs.slots], last - first))
-            self.seen[runs.slots] += last - first
-            return lo, hi
-        table, ring = self._remember(times, runs, first, last, np.zeros(len(runs), dtype=np.int64))
-        lo, hi = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
-        together = window.ties == "together"
-        bounds.event_bounds()(times, ring, self.ring.regs, table, width, window.include_current, together, True, lo, hi)
-        return lo, hi
-
-    def _remember(self, times: Any, runs: Runs, first: Any, last: Any, upto: Any) -> tuple[Any, Any]:
-        """Put the runs' times into the ring; the table of runs that the bounds kernels take, and the ring."""
+    def _remember(self, times: Any, runs: Runs, first: Any, last: Any) -> tuple[Any, Any]:
+        """Put times of rows `[first, last)` into the ring; the table of runs that the bounds kernels take, and it."""
         held = self.ring.regs[runs.slots, TAIL] - self.ring.regs[runs.slots, HEAD]
         self.ring.compact()
         self.ring.reserve_all(runs.slots, held + (last - first))
-        fresh = np.asarray(runs.fresh, dtype=np.int64)
-        table = np.stack([runs.slots, fresh, first, first, last, upto], axis=1)
+        table = self._table(runs, first, last)
         (ring,) = self.ring.cols
         bounds.append_times()(times, ring, self.ring.regs, table)
         return table, frozen(ring)
 
+    def _table(self, runs: Runs, first: Any, last: Any) -> Any:
+        """The runs, as the bounds kernels take them."""
+        return np.stack([runs.slots, np.asarray(runs.fresh, dtype=np.int64), first, first, last, last], axis=1)
+
     def _time_steps(self, times: Any, runs: Runs, first: Any, last: Any, upto: Any) -> tuple[Any, ...]:
-        table, ring = self._remember(times, runs, first, last, upto)
-        width, step = self.plan.extent(self.window), self.plan.in_units(self.window.step or 0)
-        counts, empty = np.zeros(len(runs), dtype=np.int64), np.zeros(0, dtype=np.int64)
-        kernel = bounds.step_bounds()
-        kernel(ring, self.ring.regs, table, width, step, False, counts, empty, empty, empty)
-        lo, hi, begins = (np.zeros(int(counts.sum()), dtype=np.int64) for _ in range(3))
-        kernel(ring, self.ring.regs, table, width, step, True, counts, lo, hi, begins)
-        regs = self.ring.regs[runs.slots]
-        keep = regs[:, bounds.NEXT_LO] - regs[:, TAIL] + last
+        table, ring = self._remember(times, runs, first, last)
+        width, step = self.plan.extent(self.window), self.plan.amount(self.window, self.window.step or 0)
+        upto = np.asarray(upto, dtype=self.dtype)
+        counts, none = np.zeros(len(runs), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        kernel, regs = bounds.step_bounds(), self.ring.regs
+        kernel(ring, regs, table, upto, width, step, False, counts, none, none, np.zeros(0, dtype=self.dtype))
+        total = int(counts.sum())
+        lo, hi = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
+        begins = np.zeros(total, dtype=self.dtype)
+        kernel(ring, regs, table, upto, width, step, True, counts, lo, hi, begins)
+        mine = regs[runs.slots]
+        keep = mine[:, bounds.NEXT_LO] - mine[:, TAIL] + last
         return Rows(np.repeat(np.arange(len(runs)), counts), begins, begins + width), lo, hi, counts, keep
 
+    def _sessions(self, times: Any, runs: Runs, first: Any, last: Any, upto: Any) -> tuple[Any, ...]:
+        table, gap, regs = self._table(runs, first, last), self.plan.extent(self.window), self.ring.regs
+        upto, ever = np.asarray(upto, dtype=self.dtype), self.dtype(forever(self.plan))
+        counts, none, when = np.zeros(len(runs), dtype=np.int64), np.zeros(0, dtype=np.int64), self.marks[:0, 0].copy()
+        kernel = bounds.session_bounds()
+        kernel(times, self.marks, regs, table, upto, ever, gap, False, counts, none, none, when, when)
+        total = int(counts.sum())
+        lo, hi = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
+        starts, ends = np.zeros(total, dtype=self.dtype), np.zeros(total, dtype=self.dtype)
+        kernel(times, self.marks, regs, table, upto, ever, gap, True, counts, lo, hi, starts, ends)
+        mine = regs[runs.slots]
+        keep = np.where(mine[:, bounds.STARTED] > 0, mine[:, bounds.NEXT_LO] - mine[:, TAIL] + last, last)
+        return Rows(np.repeat(np.arange(len(runs)), counts), starts, ends), lo, hi, counts, keep
+
     def _row_steps(self, runs: Runs, first: Any, last: Any) -> tuple[Any, ...]:
-        width, step = self.plan.extent(self.window), self.window.step or 1
+        width, step = self.plan.extent(self.window), int(self.window.step or 1)
         self.seen[runs.slots[runs.fresh]] = 0
         before = self.seen[runs.slots].copy()
         self.seen[runs.slots] += last - first
@@ -169,11 +268,19 @@ class _Lane:
         return Rows(run, begins, ends), begins + shift, ends + shift, counts, keep
 
     def _sweep(
-        self, columns: dict[str, Column], runs: Runs, lo: Any, hi: Any, first: Any, last: Any, keep: Any, answer: bool
+        self,
+        columns: dict[str, Column],
+        runs: Runs,
+        lo: Any,
+        hi: Any,
+        rows: tuple[Any, Any],
+        first: Any,
+        last: Any,
+        keep: Any,
+        answer: bool,
     ) -> list[Answers]:
-        """Sweep answers `[first, last)` of each run; rows before `keep` need not stay."""
-        fresh = np.asarray(runs.fresh, dtype=np.int64)
-        begin, end = runs.starts[:-1], runs.starts[1:]
+        """Insert the `rows` of each run and sweep answers `[first, last)` of it; rows before `keep` need not stay."""
+        fresh, (begin, end) = np.asarray(runs.fresh, dtype=np.int64), rows
         table = np.stack([runs.slots, fresh, begin, end, first, last, keep], axis=1)
         need = end - keep
         np.maximum.at(need, np.repeat(np.arange(len(runs)), last - first), hi - lo)

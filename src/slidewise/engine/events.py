@@ -78,3 +78,15 @@ def nanos(time: object) -> int:
         return (time - EPOCH.date()) // timedelta(microseconds=1) * 1000
     allowed = "a datetime, date, numpy.datetime64, or integer nanoseconds since the epoch"
     return whole("time", time, least=-(2**63), allowed=allowed)
+
+
+def place(order: object) -> int | float:
+    """An event's place along a numeric order; infinities are places, NaN is none.
+
+    >>> place(3), place(np.float32(0.5))
+    (3, 0.5)
+    """
+    value = python_value(order)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+        raise ArgumentError(f"time={shown(order)}: expected a number, the event's place along the order")
+    return value

@@ -18,5 +18,7 @@ def explain_output(output: Output) -> str:
         speed = f"compiled (partial: {', '.join(output.ops.fields)})"
     else:
         speed = f"object mode ({output.ops.why})"
-    algorithm = "blocked scans" if output.choice.blocked else output.choice.structure.card.name
+    algorithm = output.choice.structure.card.name
+    if output.choice.blocked or output.choice.tree:
+        algorithm = "blocked scans" if output.choice.blocked else "aggregation tree"
     return f"{output.name}: {output.window!r}, {speed}, {algorithm}: {output.choice.reason}"

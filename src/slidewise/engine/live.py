@@ -3,17 +3,16 @@
     push(x) = insert(x), drop what has left the window, query()
 
 With `include_current=False` the newest event waits outside: it enters when the next one comes, so that no answer holds
-its own event.
+its own event. A session is dropped as a whole when the first event after its gap comes.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
-from slidewise.engine.events import ACCEPTS, fitting, kind_of_value, nanos, python_value
+from slidewise.engine.events import ACCEPTS, fitting, kind_of_value, nanos, place, python_value
 from slidewise.engine.plan import check_arity
 from slidewise.engine.snapshot import pack, unpack
 from slidewise.errors import ArgumentError, SnapshotError, bad, listed, shown, whole
@@ -22,7 +21,8 @@ from slidewise.monoids.codec import codec_of, decode_plain, encode_plain, partia
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.choose import Choice, check_name, choose
-from slidewise.windows.window import Window
+from slidewise.swag.running import Running
+from slidewise.windows.window import Around, Between, Expanding, Session, Trailing, Window, from_dict
 
 
 class LiveWindow:
@@ -33,7 +33,7 @@ class LiveWindow:
     aggregate
         An unbound aggregate, e.g. ``sw.max()`` or ``sw.aggregate(my_monoid)``.
     window
-        A per-event window: ``sw.trailing(1000)`` or ``sw.trailing("5 min")``.
+        ``sw.trailing(1000)``, ``sw.trailing("5 min")``, ``sw.expanding()``, ``sw.session("30 s")``.
     algorithm
         ``"auto"`` or a name from `slidewise.swag.ALGORITHMS`.
     store
@@ -63,8 +63,12 @@ class LiveWindow:
         kind: Kind | None = None,
     ) -> None:
         _check_aggregate(aggregate)
-        if not isinstance(window, Window) or not window.per_event:
-            raise bad("window", window, "a per-event window, e.g. sw.trailing(1000) or sw.trailing('5 min')")
+        if not isinstance(window, Window) or not (window.per_event or isinstance(window, Session)):
+            raise bad(
+                "window", window, "a per-event window, e.g. sw.trailing(1000) or sw.trailing('5 min'), or a session"
+            )
+        if isinstance(window, Around | Between):
+            raise bad("window", window, "a window that does not look ahead, e.g. sw.trailing('5 min')")
         if window.ties == "together":
             raise bad("window", window, "ties='apart': a live window cannot see later events of equal time")
         if store is not None:
@@ -79,8 +83,9 @@ class LiveWindow:
         self._kind: Kind | None = kind
         self._structure: Any = None
         self._nulls_before = 0
-        self._times: deque[int] = deque()
-        self._waiting: tuple[Any, int | None] | None = None
+        self._times: deque[Any] = deque()
+        self._newest: Any = None
+        self._waiting: tuple[Any, Any] | None = None
         if kind is not None or isinstance(aggregate.source, Monoid) or self._counts_rows:
             self._start(aggregate.monoid((kind or "object",)))
 
@@ -88,13 +93,16 @@ class LiveWindow:
     def push(self, value: Any, time: object = None) -> Any:
         """Insert an event, drop what has left the window, and answer.
 
-        A value of None takes a place and has no value. Windows by time need `time`, which must not fall.
+        A value of None takes a place and has no value. Windows by time need `time`, windows along the order a number
+        for it; it must not fall.
         """
+        if isinstance(self.window, Session):
+            self._close_session(time)
         now = self._insert(value, time)
         if self.window.rows is not None:
             gone = len(self) - self.window.rows
         else:
-            gone = self._expired(now or 0)
+            gone = self._expired(now)
         if gone > 0:
             self.evict_many(gone)
         return self.query()
@@ -116,7 +124,7 @@ class LiveWindow:
             self._nulls_before -= n
         else:
             self._structure.evict_many(n)
-        for _ in range(n if self.window.by_time else 0):
+        for _ in range(n if self._keeps_times else 0):
             self._times.popleft()
 
     def query(self) -> Any:
@@ -153,7 +161,7 @@ class LiveWindow:
 
     def check(self) -> None:
         """Assert the invariants of the window and its algorithm; O(n)."""
-        assert not self.window.by_time or len(self._times) == len(self), "a time for each event"
+        assert not self._keeps_times or len(self._times) == len(self), "a time for each event"
         if self._structure is not None:
             self._structure.check()
 
@@ -171,13 +179,14 @@ class LiveWindow:
             "aggregate": self.aggregate.source.name,
             "version": getattr(self.aggregate.source, "version", 1),
             "partial": None if self._structure is None else partial_schema(self._structure.monoid),
-            "window": asdict(self.window),
+            "window": self.window.to_dict(),
             "algorithm": self.algorithm,
             "structure": None if self._structure is None else self._structure.card.name,
             "kind": self._kind,
             "registers": registers,
             "links": links,
             "times": list(self._times),
+            "newest": self._newest,
             "waiting": None if self._waiting is None else encode_plain(self._waiting).decode(),
             "nulls_before": self._nulls_before,
         }
@@ -190,8 +199,9 @@ class LiveWindow:
         aggregate = _aggregate_of(header, aggregate)
         try:
             # By the algorithm the partials belong to, whatever "auto" would choose today.
-            structure = header["structure"] or header["algorithm"]
-            live = cls(aggregate, Window(**header["window"]), structure, kind=header["kind"])
+            unnamed = header["structure"] in (None, Running.card.name)
+            structure = header["algorithm"] if unnamed else header["structure"]
+            live = cls(aggregate, from_dict(header["window"]), structure, kind=header["kind"])
             live.algorithm = header["algorithm"]
             live._fill(header, parts)
         except (KeyError, TypeError, ValueError, IndexError) as error:
@@ -200,6 +210,7 @@ class LiveWindow:
 
     def _fill(self, header: dict[str, Any], parts: list[bytes]) -> None:
         self._times = deque(header["times"])
+        self._newest = header["newest"]
         self._nulls_before = header["nulls_before"]
         if header["waiting"] is not None:
             self._waiting = decode_plain(header["waiting"].encode())
@@ -218,15 +229,22 @@ class LiveWindow:
         return isinstance(self.aggregate.source, Family) and 0 in self.aggregate.source.columns
 
     def _start(self, monoid: Monoid) -> None:
-        self.choice = choose(monoid, algorithm=self.algorithm)
+        whole_only = isinstance(self.window, Expanding | Session)
+        self.choice = choose(monoid, algorithm=self.algorithm, whole_only=whole_only)
         self._structure = self.choice.structure(monoid)
         for _ in range(self._nulls_before):
             self._structure.insert_null()
 
-    def _insert(self, value: Any, time: object) -> int | None:
+    @property
+    def _keeps_times(self) -> bool:
+        """True if each event's time is needed to know when it leaves."""
+        return isinstance(self.window, Trailing) and self.window.axis != "rows"
+
+    def _insert(self, value: Any, time: object) -> Any:
         """Check an event, let the one that waited in, then this one, or let it wait; its time."""
         now = self._time(time)
         value = self._fitting(value)
+        self._newest = now
         if self._waiting is not None:
             self._put(*self._waiting)
         self._waiting = None if self.window.include_current else (value, now)
@@ -234,22 +252,35 @@ class LiveWindow:
             self._put(value, now)
         return now
 
-    def _put(self, value: Any, now: int | None) -> None:
+    def _put(self, value: Any, now: Any) -> None:
         if value is not None or self._counts_rows:
             self._structure.insert(value)
         elif self._structure is None:
             self._nulls_before += 1
         else:
             self._structure.insert_null()
-        if now is not None:
+        if self._keeps_times:
             self._times.append(now)
 
-    def _expired(self, now: int) -> int:
-        oldest = now - (self.window.nanos or 0)
+    def _expired(self, now: Any) -> int:
+        """How many events the window has left behind."""
+        window = self.window
+        if not isinstance(window, Trailing):
+            return 0
+        oldest = now - window.extent
+        if window.coarse is not None:
+            oldest = oldest // window.coarse * window.coarse
         for gone, time in enumerate(self._times):
-            if time > oldest:
+            if time > oldest or (window.coarse is not None and time == oldest) or time == now:
                 return gone
         return len(self._times)
+
+    def _close_session(self, time: object) -> None:
+        """Drop all events if this one is after the gap."""
+        now, window = self._time(time), self.window
+        assert isinstance(window, Session)
+        if self._newest is not None and now != self._newest and now - self._newest > window.gap and len(self):
+            self.evict_many(len(self))
 
     def _fitting(self, value: Any) -> Any:
         """The value as the monoid takes it; the first one decides the kind."""
@@ -262,14 +293,13 @@ class LiveWindow:
             self._kind = kind
         return fitting(value, self._kind or "object")
 
-    def _time(self, time: object) -> int | None:
-        if not self.window.by_time:
+    def _time(self, time: object) -> Any:
+        if self.window.axis == "rows":
             if time is not None:
                 raise bad("time", time, f"no time: {self.window!r} counts rows")
             return None
-        now = nanos(time)
-        last = self._waiting[1] if self._waiting is not None else self._times[-1] if self._times else None
-        if last is not None and now < last:
+        now = nanos(time) if self.window.by_time else place(time)
+        if self._newest is not None and now < self._newest:
             raise ArgumentError(f"time={shown(time)}: is before the newest event; expected times that never fall")
         return now
 

@@ -15,14 +15,14 @@ from typing import Any
 import pyarrow as pa
 
 from slidewise.engine.columns import dtype_of, kind_of
+from slidewise.engine.order import unit_of
 from slidewise.errors import ArgumentError, bad, listed, shown
 from slidewise.kernels.ops import CannotCompile, Ops, compiled_ops, object_ops
 from slidewise.monoids.aggregate import Aggregate, Family
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.choose import Choice, choose
-from slidewise.windows.duration import NANOS
-from slidewise.windows.window import Window
+from slidewise.windows.window import Around, Between, Expanding, Length, Session, Window
 
 VALUE = "data"
 """The name of a plain sequence's only column."""
@@ -44,7 +44,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked call of `slide`. `unit` is the resolution of `order` if windows go by time: "us" or "ns"."""
+    """A checked call of `slide`. `unit` is what windows along `order` are measured in (engine/order.py), if any are."""
 
     outputs: tuple[Output, ...]
     windows: tuple[Window, ...]
@@ -60,26 +60,45 @@ class Plan:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The input columns that some aggregate needs, once each."""
-        return tuple(dict.fromkeys(name for output in self.outputs for name in output.inputs))
+        """The input columns that some aggregate or window needs, once each."""
+        bounds = [name for window in self.windows if isinstance(window, Between) for name in (window.lo, window.hi)]
+        return tuple(dict.fromkeys([*(name for output in self.outputs for name in output.inputs), *bounds]))
 
     def of(self, window: Window) -> tuple[Output, ...]:
         """The outputs of one window."""
         return tuple(output for output in self.outputs if output.window is window)
 
-    def extent(self, window: Window) -> int:
+    def extent(self, window: Window) -> Any:
         """A window's length in rows, or in units of `order`."""
-        return window.rows if window.rows is not None else self.in_units(window.nanos or 0)
+        return self.amount(window, window.lengths[0])
 
-    def in_units(self, nanos: int) -> int:
+    def amount(self, window: Window, length: Length) -> Any:
+        """One of a window's lengths in rows, or in units of `order`."""
+        if window.axis == "rows":
+            return int(length)
+        if window.axis == "time":
+            return self.in_units(length)
+        return float(length) if self.unit == "float" else int(length)
+
+    def in_units(self, nanos: Length) -> int:
         """Nanoseconds in units of `order`."""
-        return nanos if self.unit == "ns" else nanos // 1000
+        return int(nanos) if self.unit == "ns" else int(nanos) // 1000
 
     @property
-    def reach(self) -> int:
-        """How far from an event's time the bounds of a window can lie, in units of `order`."""
-        timed = [window for window in self.windows if window.by_time]
-        return max((self.extent(window) + self.in_units(window.step or 0) for window in timed), default=0)
+    def reach(self) -> Any:
+        """How far from an event's order the bounds of a window can lie, in units of `order`."""
+        along = [window for window in self.windows if window.axis != "rows"]
+        return max((sum(self.amount(window, n) for n in window.lengths) for window in along), default=0)
+
+    @property
+    def waits(self) -> bool:
+        """True if an event's answer can depend on rows that come after it."""
+        return any(isinstance(one, Around | Between) or one.ties == "together" for one in self.windows)
+
+    @property
+    def whole_keys(self) -> bool:
+        """True if an answer can depend on any row of the key."""
+        return any(isinstance(window, Between) for window in self.windows)
 
     def schema(self) -> list[pa.Field]:
         """The new columns; raises if a type cannot be known without running."""
@@ -96,11 +115,13 @@ class Plan:
         return fields
 
     def window_fields(self) -> list[pa.Field]:
-        """The columns that say which window a row is: times of the type of `order`, or row numbers."""
+        """The columns that say which window a row is: of the type of `order`, or row numbers."""
         arrow = pa.int64()
         if self.windows[0].by_time:
             arrow = self.types[self.order[0]]
             arrow = arrow if pa.types.is_timestamp(arrow) else pa.timestamp("us")  # else a date, or no value at all
+        elif self.windows[0].axis == "order" and not pa.types.is_null(self.types[self.order[0]]):
+            arrow = self.types[self.order[0]]
         return [pa.field(START, arrow), pa.field(END, arrow)]
 
 
@@ -127,7 +148,8 @@ def make_plan(
     orders = _names("order", order, types)
     _refuse_unordered("by", keys, types)
     _refuse_unordered("order", orders, types)
-    unit = _unit(windows, orders, types)
+    _refuse_named_bounds([one for _, one in windows], plain)
+    unit = unit_of([one for _, one in windows], orders, types)
     if not isinstance(algorithm, str):
         raise bad("algorithm", algorithm, "'auto' or the name of an algorithm")
     outputs = []
@@ -165,8 +187,8 @@ def _windows(given: object) -> list[tuple[str, Window]]:
     stepped = [one for _, one in named if not one.per_event]
     if stepped and len(named) > 1:
         raise ArgumentError(
-            f"window={shown(given)}: expected one window where there is .every or tumbling (each has rows of its own), "
-            "or several per-event windows"
+            f"window={shown(given)}: expected one window where there is .every, tumbling or session (each has rows of "
+            "its own), or several per-event windows"
         )
     return [(label, _own(one)) for label, one in named]
 
@@ -201,29 +223,10 @@ def _refuse_unordered(argument: str, names: Sequence[str], types: Mapping[str, p
             )
 
 
-def _unit(
-    windows: list[tuple[str, Window]], order: tuple[str, ...], types: Mapping[str, pa.DataType | None]
-) -> str | None:
-    timed = [window for _, window in windows if window.by_time]
-    if not timed:
-        return None
-    if not order:
-        raise ArgumentError(f"order=None: {timed[0]!r} goes by time; expected order= to name the column of times")
-    arrow = types[order[0]]
-    if arrow is None or not (pa.types.is_timestamp(arrow) or pa.types.is_date(arrow) or pa.types.is_null(arrow)):
-        raise ArgumentError(
-            f"order={order[0]!r}: is of type {arrow}; {timed[0]!r} goes by time and needs a timestamp or date column"
-        )
-    finest = arrow.unit if pa.types.is_timestamp(arrow) else "us"
-    for window in timed:
-        # The bounds of windows with a step are columns of the type of `order`; others are only compared with its times.
-        unit = "us" if window.per_event and finest != "ns" else finest
-        if any(nanos is not None and nanos % NANOS[unit] for nanos in (window.nanos, window.step)):
-            raise ArgumentError(
-                f"order={order[0]!r}: is of type {arrow}, too coarse for the bounds of {window!r}; "
-                "expected a finer unit"
-            )
-    return "ns" if finest == "ns" else "us"
+def _refuse_named_bounds(windows: list[Window], plain: bool) -> None:
+    for window in windows:
+        if plain and isinstance(window, Between):
+            raise ArgumentError(f"window={window!r}: names columns, and a plain sequence has none; expected a table")
 
 
 def _output(
@@ -242,7 +245,8 @@ def _output(
     monoid = aggregate.monoid(tuple(kind_of(arrow, objects[0]) for arrow in arrows), held)
     ops = make_ops(monoid, arrows)
     fixed = window.rows is not None and window.per_event and whole
-    choice = choose(monoid, algorithm=algorithm, fixed_rows=fixed, compiled=ops.compiled)
+    shape = {"whole_only": isinstance(window, Expanding | Session), "any_bounds": isinstance(window, Between)}
+    choice = choose(monoid, algorithm=algorithm, fixed_rows=fixed, compiled=ops.compiled, **shape)
     return Output(name, window, inputs, ops, choice, _result_type(monoid, ops, arrows))
 
 

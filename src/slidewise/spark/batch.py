@@ -2,7 +2,8 @@
 
     (rows) ──repartition(keys)──► ──sortWithinPartitions(keys, order, hash)──► ──mapInArrow──► (rows + results)
 
-Memory is the window plus one Arrow batch, whatever the size of a key. Rows of equal keys and order are taken in the
+Memory is the window plus one Arrow batch, whatever the size of a key; a window that looks ahead holds as many rows as
+it looks ahead, and `between`, which may look anywhere, the rows of a key. Rows of equal keys and order are taken in the
 order of a hash of the row, so that a run can be repeated. Without keys all rows go through one task.
 """
 
@@ -15,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from slidewise.engine.arrange import Arranged, key_codes, one_zero, times_of
-from slidewise.engine.batch import FOREVER, Answers, Rows, run_events, run_steps
+from slidewise.engine.arrange import Arranged, key_codes, one_zero
+from slidewise.engine.batch import Answers, Rows, forever, run_events, run_steps
 from slidewise.engine.carry import Carry, Runs
-from slidewise.engine.columns import to_column
+from slidewise.engine.columns import frozen, to_column
 from slidewise.engine.keyed import answers_to_arrow, key_of, values_of
+from slidewise.engine.order import bound_column, order_values
 from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError
 from slidewise.spark.pack import refuse_nulls
@@ -27,8 +29,6 @@ from slidewise.spark.recipe import Recipe, plan_from
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 def slide_batch(df: DataFrame, recipe: Recipe, plan: Plan, out_schema: Any, presorted: bool) -> DataFrame:
@@ -65,7 +65,11 @@ def mapper(packed: bytes, presorted: bool) -> Callable[[Iterable[pa.RecordBatch]
 
 
 class _Partition:
-    """One partition's pass: sorted rows in, answers out; the last key of a batch may go on in the next."""
+    """One partition's pass: sorted rows in, answers out; the last key of a batch may go on in the next.
+
+    Rows whose answers depend on rows to come are held back and given again with those. As many rows are gathered as
+    are held before they are looked at again, so a row is looked at twice on average, however many are held.
+    """
 
     def __init__(self, plan: Plan, presorted: bool) -> None:
         self.plan = plan
@@ -75,62 +79,73 @@ class _Partition:
         self.key: tuple[Any, ...] | None = None
         self.order: Any = None
         self.held: pa.RecordBatch | None = None
-        self.together = any(window.ties == "together" for window in plan.windows)
+        self.gathered: list[pa.RecordBatch] = []
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        if self.held is not None:
-            batch = pa.Table.from_batches([self.held, batch]).combine_chunks().to_batches()[0]
-            self.held = None
         if batch.num_rows == 0:
             return
         refuse_nulls(batch, self.plan.order)
-        if self.together:
-            batch = self._hold_ties(batch)
-        yield from self._answer(batch)
+        self.gathered.append(batch)
+        held = 0 if self.held is None else self.held.num_rows
+        if sum(one.num_rows for one in self.gathered) >= held:
+            yield from self._look(done=False)
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        if self.held is not None:
-            batch, self.held = self.held, None
-            yield from self._answer(batch)
+        if self.held is not None or self.gathered:
+            yield from self._look(done=True)
         if not self.plan.per_event and self.key is not None:
             yield from self._close()
 
-    def _hold_ties(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Keep back the rows of the last key and time: more of them may come."""
-        times, starts = self._times(batch), self._starts(batch)
-        first = int(starts[-2]) + int(np.searchsorted(times[starts[-2] :], times[-1], side="left"))
-        self.held = batch.slice(first)
-        return batch.slice(0, first)
+    def _look(self, *, done: bool) -> Iterator[pa.RecordBatch]:
+        """Answer what can be answered of the rows held and gathered: all of it if `done`, since no more will come."""
+        parts = [*([] if self.held is None else [self.held]), *self.gathered]
+        checked = self.held is not None
+        self.held, self.gathered = None, []
+        batch = _concatenated(parts)
+        starts = self._starts(batch)
+        if self.plan.whole_keys and not done:
+            self.held = batch.slice(int(starts[-2]))
+            batch, starts = batch.slice(0, int(starts[-2])), starts[:-1]
+        if batch.num_rows:
+            if self.presorted:
+                self._check_order(batch, starts, follows=not checked)
+            yield from self._answer(batch, starts, done)
 
-    def _answer(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        if batch.num_rows == 0:
-            return
-        starts, times = self._starts(batch), self._times(batch)
-        goes_on = self.key is not None and self._key(batch, 0) == self.key
-        if self.presorted:
-            self._check_order(batch, starts, goes_on)
+    def _answer(self, batch: pa.RecordBatch, starts: Any, done: bool) -> Iterator[pa.RecordBatch]:
+        times = order_values(self.plan, batch.column(self.plan.order[0]))
+        goes_on = self._goes_on(batch)
         if self.plan.per_event:
-            yield self._events(batch, times, starts, goes_on)
+            yield from self._events(batch, times, starts, goes_on, done)
         else:
             if self.key is not None and not goes_on:
                 yield from self._close()
             yield from self._steps(batch, times, starts, goes_on)
         self.key = self._key(batch, int(starts[-2]))
 
-    def _events(self, batch: pa.RecordBatch, times: Any, starts: Any, goes_on: bool) -> pa.RecordBatch:
+    def _events(
+        self, batch: pa.RecordBatch, times: Any, starts: Any, goes_on: bool, done: bool
+    ) -> Iterator[pa.RecordBatch]:
         columns = {name: to_column(batch.column(name)) for name in self.plan.columns}
         parts: list[list[Answers]] = []
-        for first, last, kind in _pieces(starts, goes_on):
+        pieces = _pieces(starts, goes_on) if not self.plan.whole_keys else [(0, batch.num_rows, "inside")]
+        for first, last, kind in pieces:
             piece = {name: column.part(first, last) for name, column in columns.items()}
             some = None if times is None else times[first:last]
             if kind == "inside":
                 inner = starts[(starts >= first) & (starts <= last)] - first
                 parts.append(run_events(self.plan, piece, Arranged(None, inner, some), threads=1))
-            else:
-                parts.append(self.carry.events(piece, some, self._run(kind == "new", last - first)))
+                continue
+            run, upto = self._run(kind == "new", last - first), None
+            if self.plan.waits:
+                upto = self.carry.ready(some, run, np.array([done or last < batch.num_rows]))
+                if upto[0] < last - first:
+                    self.held = batch.slice(first + int(upto[0]))
+            parts.append(self.carry.events(piece, some, run, upto=upto))
         arrays = [_joined([answers_to_arrow(part[k]) for part in parts]) for k in range(len(self.plan.outputs))]
         names = [*batch.schema.names, *(output.name for output in self.plan.outputs)]
-        return pa.RecordBatch.from_arrays([*batch.columns, *arrays], names)
+        answered = batch.slice(0, len(arrays[0]))
+        if answered.num_rows:
+            yield pa.RecordBatch.from_arrays([*answered.columns, *arrays], names)
 
     def _steps(self, batch: pa.RecordBatch, times: Any, starts: Any, goes_on: bool) -> Iterator[pa.RecordBatch]:
         columns = {name: to_column(batch.column(name)) for name in self.plan.columns}
@@ -144,7 +159,7 @@ class _Partition:
                 heads = pa.array(inner[rows.run] + first)
             else:
                 done = number < len(pieces) - 1
-                upto = FOREVER if done or some is None else int(some[-1])
+                upto = forever(self.plan) if done or some is None else some[-1]
                 rows, answers = self.carry.steps(piece, some, self._run(kind == "new", last - first), np.array([upto]))
                 heads = pa.array(np.full(len(rows.run), first))
             keys = {name: one_zero(batch.column(name).take(heads)) for name in self.plan.by}
@@ -153,7 +168,8 @@ class _Partition:
     def _close(self) -> Iterator[pa.RecordBatch]:
         """Answer the windows of the carried key that nothing can reach any more."""
         columns = {name: to_column(pa.array([], type=self.plan.types[name])) for name in self.plan.columns}
-        rows, answers = self.carry.steps(columns, NO_ROWS, self._run(False, 0), np.array([FOREVER]))
+        none = frozen(np.zeros(0, dtype=np.float64 if self.plan.unit == "float" else np.int64))
+        rows, answers = self.carry.steps(columns, none, self._run(False, 0), np.array([forever(self.plan)]))
         assert self.key is not None
         parts = zip(self.plan.by, values_of(self.key), strict=True)
         keys = {name: pa.array([part] * len(rows.run), type=self.plan.types[name]) for name, part in parts}
@@ -163,7 +179,7 @@ class _Partition:
         if not len(rows.run):
             return
         start, end = self.plan.window_fields()
-        bounds = [_bound(rows.starts, start.type, self.plan.unit), _bound(rows.ends, end.type, self.plan.unit)]
+        bounds = [bound_column(self.plan, rows.starts, start.type), bound_column(self.plan, rows.ends, end.type)]
         results = [answers_to_arrow(answer) for answer in answers]
         names = [*keys, start.name, end.name, *(output.name for output in self.plan.outputs)]
         yield pa.RecordBatch.from_arrays([*keys.values(), *bounds, *results], names)
@@ -180,21 +196,23 @@ class _Partition:
             raise ArgumentError("presorted=True: rows of a key are not together; leave it out to have them arranged")
         return starts
 
-    def _times(self, batch: pa.RecordBatch) -> Any:
-        unit = self.plan.unit
-        return None if unit is None else times_of(batch.column(self.plan.order[0]), unit)
-
     def _key(self, batch: pa.RecordBatch, row: int) -> tuple[Any, ...]:
         return key_of(batch.column(name)[row].as_py() for name in self.plan.by)
 
-    def _check_order(self, batch: pa.RecordBatch, starts: Any, goes_on: bool) -> None:
-        """Times or numbers of the first order column must not fall within a key, across Arrow batches too."""
+    def _goes_on(self, batch: pa.RecordBatch) -> bool:
+        return self.key is not None and self._key(batch, 0) == self.key
+
+    def _check_order(self, batch: pa.RecordBatch, starts: Any, *, follows: bool) -> None:
+        """Times or numbers of the first order column must not fall within a key, across Arrow batches too.
+
+        `follows`: the rows come after all that were checked; otherwise the first of them were held and are among those.
+        """
         values = to_column(batch.column(self.plan.order[0])).values
         if isinstance(values, list):
             return
         falls = values[1:] < values[:-1]
         falls[starts[1:-1] - 1] = False
-        if falls.any() or (goes_on and values[0] < self.order):
+        if falls.any() or (follows and self._goes_on(batch) and values[0] < self.order):
             raise ArgumentError("presorted=True: order falls within a key; leave it out to have the rows sorted")
         self.order = values[-1]
 
@@ -214,11 +232,12 @@ def _pieces(starts: Any, goes_on: bool) -> list[tuple[int, int, str]]:
     return pieces
 
 
+def _concatenated(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(parts) == 1:
+        return parts[0]
+    columns = [pa.concat_arrays([part.column(k) for part in parts]) for k in range(parts[0].num_columns)]
+    return pa.RecordBatch.from_arrays(columns, schema=parts[0].schema)
+
+
 def _joined(arrays: list[pa.Array]) -> pa.Array:
     return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
-
-
-def _bound(values: Any, arrow: pa.DataType, unit: str | None) -> pa.Array:
-    if not pa.types.is_timestamp(arrow):
-        return pa.array(values)
-    return pa.array(values).view(pa.timestamp(unit or "us", tz=arrow.tz)).cast(arrow)

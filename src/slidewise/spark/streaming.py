@@ -25,6 +25,7 @@ from slidewise.spark.pack import BUCKET, NUMBER, PACKET, labels_for, packer, unp
 from slidewise.spark.processor import METRICS, OUTPUT, SlideProcessor
 from slidewise.spark.recipe import Recipe
 from slidewise.windows.duration import nanoseconds
+from slidewise.windows.window import Trailing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -99,6 +100,11 @@ def _check(
             f"order={order!r}: is of type {kind.simpleString()}; a stream is ordered by event time; "
             "expected a timestamp column (cast it)"
         )
+    for window in plan.windows:
+        if not isinstance(window, Trailing) or window.coarse is not None:
+            raise ArgumentError(
+                f"window={window!r}: is not available on a stream yet; expected trailing by rows or time, or tumbling"
+            )
     if lateness is not None:
         nanoseconds(lateness, "lateness", or_zero=True)
     wanted = "event" if plan.per_event else "window"

@@ -5,6 +5,8 @@
 | rung              | taken when                                      | because                                     |
 | ----------------- | ----------------------------------------------- | ------------------------------------------- |
 | asked for         | `algorithm=` names one                          | the user knows; refused if it cannot serve  |
+| aggregation tree  | bounds may move backwards (`between`)           | O(log n) ⊕ for any bounds; sweeps if they rise |
+| `running`         | nothing is evicted but everything (`expanding`, `session`) | one partial, one ⊕ per element    |
 | blocked           | a fixed number of rows, whole columns, compiled | no bounds to read, two scans side by side   |
 | `two_stacks_lite` | otherwise                                       | ≤ 3 ⊕ per element on average, n + 1 partials |
 """
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.recalculate import Recalculate
+from slidewise.swag.running import Running
 from slidewise.swag.structure import Structure
 from slidewise.swag.two_stacks_lite import TwoStacksLite
 
@@ -28,11 +31,12 @@ ALGORITHMS: dict[str, type[Structure]] = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A rung of the ladder: the algorithm, whether the blocked kernel runs in its place, and why."""
+    """A rung of the ladder: the algorithm, whether the blocked kernel or the tree runs in its place, and why."""
 
     structure: type[Structure]
     blocked: bool
     reason: str
+    tree: bool = False
 
 
 def check_name(algorithm: object) -> None:
@@ -41,8 +45,19 @@ def check_name(algorithm: object) -> None:
         raise ArgumentError(f"algorithm={algorithm!r}: expected 'auto' or one of {listed(ALGORITHMS)}")
 
 
-def choose(monoid: Monoid, *, algorithm: str = "auto", fixed_rows: bool = False, compiled: bool = False) -> Choice:
+def choose(
+    monoid: Monoid,
+    *,
+    algorithm: str = "auto",
+    fixed_rows: bool = False,
+    compiled: bool = False,
+    whole_only: bool = False,
+    any_bounds: bool = False,
+) -> Choice:
     """Walk down the ladder; raises `ArgumentError` for an unknown name or an algorithm that cannot serve.
+
+    `fixed_rows`: the window is a number of rows over whole columns. `whole_only`: it only ever loses all it holds.
+    `any_bounds`: it may move backwards.
 
     >>> import slidewise as sw
     >>> choose(sw.Monoid(identity=0, combine=lambda a, b: a + b)).reason
@@ -50,9 +65,19 @@ def choose(monoid: Monoid, *, algorithm: str = "auto", fixed_rows: bool = False,
     """
     if algorithm != "auto":
         check_name(algorithm)
+        if any_bounds:
+            raise ArgumentError(
+                f"algorithm={algorithm!r}: keeps a window that moves forward, and bounds of columns need not; "
+                "expected 'auto'"
+            )
         structure = ALGORITHMS[algorithm]
         structure.refuse(monoid)
         return Choice(structure, blocked=False, reason=f"asked for by algorithm={algorithm!r}")
+    if any_bounds:
+        reason = "O(log n) for bounds in any order; swept by two_stacks_lite where they only rise"
+        return Choice(TwoStacksLite, blocked=False, reason=reason, tree=True)
+    if whole_only:
+        return Choice(Running, blocked=False, reason="nothing leaves it by itself, so one partial is enough")
     if fixed_rows and compiled:
         return Choice(TwoStacksLite, blocked=True, reason="a fixed number of rows over whole columns, by blocked scans")
     return Choice(TwoStacksLite, blocked=False, reason="amortized O(1) for any monoid, with the fewest partials")

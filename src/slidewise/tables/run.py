@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from slidewise.engine.arrange import Arranged, arrange, sortable
 from slidewise.engine.batch import Answers, Rows, run_events, run_steps
 from slidewise.engine.columns import Column, to_arrow, to_column
+from slidewise.engine.order import bound_column
 from slidewise.engine.plan import END, START, Plan
 
 Source = Callable[[str], pa.ChunkedArray | Column]
@@ -102,22 +103,15 @@ def window_table(plan: Plan, source: Source, arranged: Arranged, rows: Rows) -> 
         assert not isinstance(column, Column)
         found[name] = column.take(first_rows)
     start, end = plan.window_fields()
-    found[START] = window_times(rows.starts, start.type, plan.unit)
-    found[END] = window_times(rows.ends, end.type, plan.unit)
+    found[START] = bound_column(plan, rows.starts, start.type)
+    found[END] = bound_column(plan, rows.ends, end.type)
     return pa.table(found)
-
-
-def window_times(values: Any, arrow: pa.DataType, unit: str | None) -> pa.Array:
-    """Window bounds in units of `order` (or row numbers) as a column of type `arrow`."""
-    if not pa.types.is_timestamp(arrow):
-        return pa.array(values)
-    return pa.array(values).view(pa.timestamp(unit or "us", tz=arrow.tz)).cast(arrow)
 
 
 def _prepare(plan: Plan, source: Source, length: int, presorted: bool) -> tuple[Arranged, dict[str, Column]]:
     keys = [_arrow(source(name)) for name in plan.by]
     order = [(name, _arrow(source(name))) for name in plan.order]
-    arranged = arrange(length, keys, order, plan.unit, presorted, plan.reach)
+    arranged = arrange(plan, length, keys, order, presorted)
     columns = {}
     for name in plan.columns:
         column = source(name)

@@ -1,9 +1,10 @@
 """Windows become bounds: for each answer, the rows `[lo, hi)` it covers. Aggregation sees nothing else of a window.
 
-Times are int64 and rise within a run; a run is a stretch of rows of one key, as in kernels/sweep.py. Rows of earlier
-calls are still known by their times, kept in a ring per slot; so `lo` may lie below a run's first row, and an answer
-does not depend on how rows are cut into calls. Over whole columns the ring is the column of times itself (`kept` is
-False) and nothing is copied. One pass, amortized O(1) per row and answer. Hot loops.
+Times (or whatever the order is) are int64 or float64 and rise within a run; a run is a stretch of rows of one key, as
+in kernels/sweep.py. Rows of earlier calls are still known by their times, kept in a ring per slot; so `lo` may lie
+below a run's first row, and an answer does not depend on how rows are cut into calls. Over whole columns the ring is
+the column of times itself (`kept` is False) and nothing is copied. One pass, amortized O(1) per row and answer. Hot
+loops.
 """
 
 from __future__ import annotations
@@ -14,20 +15,25 @@ from typing import Any
 from slidewise.kernels.jit import kernel
 from slidewise.kernels.registers import BASE, HEAD, MASK, OWN, TAIL
 
-SLOT, FRESH, FIRST, ANSWER_FROM, LAST_ROW, UPTO = range(6)
-"""The columns of a run, for bounds: UPTO is the time through which windows with a step may be answered."""
+SLOT, FRESH, FIRST, ANSWER_FROM, ANSWER_TO, LAST_ROW = range(6)
+"""The columns of a run, for bounds: its rows are `[FIRST, LAST_ROW)`, of which `[ANSWER_FROM, ANSWER_TO)` are asked."""
 
-NEXT_LO, NEXT_HI, NEXT_START, STARTED = OWN, OWN + 1, OWN + 2, OWN + 3
-"""Registers of a window with a step: where its next window begins, ends and starts in time, and whether that is set."""
+NEXT_LO, NEXT_HI, NEXT_WINDOW, STARTED = OWN, OWN + 1, OWN + 2, OWN + 3
+"""Registers of a window with a step: where its next window begins and ends, its number, and whether that is set.
+
+A session has its first row in NEXT_LO, and is open if STARTED.
+"""
 
 REGISTERS = OWN + 4
 
 
 @functools.cache
 def event_bounds() -> Any:
-    """Kernel: the bounds of `(t − width, t]` for every row from ANSWER_FROM on; `lo` and `hi` are by row number.
+    """Kernel: the bounds of `(t − before, t]` for the rows that are asked; `lo` and `hi` are by row number.
 
-    `kept`: the ring holds this call's times already (`append_times`) and those of earlier calls.
+    `coarse` more than 0 moves the older end back to a multiple of it, that moment included. With `ahead`, the newer
+    end is `t + after`, and the row itself is always inside. `kept`: the ring holds this call's times already
+    (`append_times`) and those of earlier calls.
     """
 
     def event_bounds(
@@ -35,9 +41,12 @@ def event_bounds() -> Any:
         ring: Any,
         regs: Any,
         runs: Any,
-        width: int,
+        before: Any,
+        after: Any,
+        coarse: Any,
         current: bool,
         together: bool,
+        ahead: bool,
         kept: bool,
         lo: Any,
         hi: Any,
@@ -51,17 +60,32 @@ def event_bounds() -> Any:
             base, mask, head = R[BASE], R[MASK], R[HEAD]
             shift = R[TAIL] - last
             i = runs[r, ANSWER_FROM]
-            while i < last:
+            newest = i
+            while i < runs[r, ANSWER_TO]:
                 t = times[i]
-                while ring[base + (head & mask)] <= t - width:
-                    head += 1
+                oldest = t - before
+                if coarse > 0:
+                    oldest = oldest // coarse * coarse
+                    while ring[base + (head & mask)] < oldest and head < i + shift:
+                        head += 1
+                else:  # a float may be so large that t − before is t: what equals t is inside, unless before is 0
+                    while head < i + shift and ring[base + (head & mask)] <= oldest:
+                        if before > 0 and ring[base + (head & mask)] == t:
+                            break
+                        head += 1
                 stop = i + 1
                 if together:
                     while stop < last and times[stop] == t:
                         stop += 1
+                if ahead:
+                    newest = max(newest, stop)
+                    while after > 0 and newest < last and times[newest] <= t + after:
+                        newest += 1
                 for k in range(i, stop):
                     lo[k] = head - shift
-                    if current:
+                    if ahead:
+                        hi[k] = newest
+                    elif current:
                         hi[k] = stop if together else k + 1
                     else:
                         hi[k] = i if together else k
@@ -93,31 +117,46 @@ def append_times() -> Any:
 
 @functools.cache
 def step_bounds() -> Any:
-    """Kernel: the windows `[k·step, k·step + width)` that end by UPTO and hold a row; empty ones are left out.
+    """Kernel: the windows `[k·step, k·step + width)` that end by `upto` and hold a row; empty ones are left out.
 
     With `write` False nothing changes and only `counts` is filled, the number of answers of each run.
     """
 
     def step_bounds(
-        ring: Any, regs: Any, runs: Any, width: int, step: int, write: bool, counts: Any, lo: Any, hi: Any, starts: Any
+        ring: Any,
+        regs: Any,
+        runs: Any,
+        upto: Any,
+        width: Any,
+        step: Any,
+        write: bool,
+        counts: Any,
+        lo: Any,
+        hi: Any,
+        starts: Any,
     ) -> None:
         j = 0
         for r in range(len(runs)):
             R = regs[runs[r, SLOT]]
             base, mask, tail = R[BASE], R[MASK], R[TAIL]
             shift = tail - runs[r, LAST_ROW]
-            upto = runs[r, UPTO]
-            a, b, start, started = R[HEAD], R[HEAD], 0, R[STARTED]
+            a, b, k, started = R[HEAD], R[HEAD], 0, R[STARTED]
             if started:
-                a, b, start = R[NEXT_LO], R[NEXT_HI], R[NEXT_START]
+                a, b, k = R[NEXT_LO], R[NEXT_HI], R[NEXT_WINDOW]
             before = j
             while a < tail:
                 if b == a:  # no row of this window is left: go on at the first window that can hold row a
-                    earliest = ((ring[base + (a & mask)] - width) // step + 1) * step
-                    if not started or start < earliest:
-                        start = earliest
+                    t = ring[base + (a & mask)]
+                    first = int((t - width) // step) + 1
+                    while (first - 1) * step + width > t:  # the division of floats was rounded
+                        first -= 1
+                    while first * step + width <= t:
+                        first += 1
+                    if not started or k < first:
+                        k = first
                     started = 1
-                if start > upto - width:
+                start = k * step
+                if start > upto[r] - width:
                     while a < tail and ring[base + (a & mask)] < start:  # in no window to come
                         a += 1
                     b = max(a, b)
@@ -132,10 +171,104 @@ def step_bounds() -> Any:
                         hi[j] = b - shift
                         starts[j] = start
                     j += 1
-                    start += step
+                    k += 1
             counts[r] = j - before
             if write:
-                R[NEXT_LO], R[NEXT_HI], R[NEXT_START], R[STARTED] = a, b, start, started
+                R[NEXT_LO], R[NEXT_HI], R[NEXT_WINDOW], R[STARTED] = a, b, k, started
                 R[HEAD] = a
 
     return kernel(step_bounds)
+
+
+@functools.cache
+def session_bounds() -> Any:
+    """Kernel: the sessions that end before `upto`; all of them if that is `forever`.
+
+    `marks` has the first and the last time of each slot's open session: O(1) per key. With `write` False nothing
+    changes and only `counts` is filled.
+    """
+
+    def session_bounds(
+        times: Any,
+        marks: Any,
+        regs: Any,
+        runs: Any,
+        upto: Any,
+        forever: Any,
+        gap: Any,
+        write: bool,
+        counts: Any,
+        lo: Any,
+        hi: Any,
+        starts: Any,
+        ends: Any,
+    ) -> None:
+        j = 0
+        for r in range(len(runs)):
+            slot, row, last = runs[r, SLOT], runs[r, FIRST], runs[r, LAST_ROW]
+            R = regs[slot]
+            tail, begin, started = R[TAIL], R[NEXT_LO], R[STARTED]
+            if runs[r, FRESH]:
+                tail, begin, started = 0, 0, 0
+            shift = tail - row
+            oldest, newest = marks[slot, 0], marks[slot, 1]
+            before = j
+            while row <= last:
+                if row < last:
+                    t = times[row]
+                    ends_here = started and t != newest and t - newest > gap
+                else:
+                    t = newest
+                    ends_here = started and (upto[r] == forever or newest + gap < upto[r])
+                if ends_here:
+                    if write:
+                        lo[j] = begin - shift
+                        hi[j] = row
+                        starts[j] = oldest
+                        ends[j] = newest + gap
+                    j += 1
+                    started = 0
+                if row < last:
+                    if not started:
+                        begin, oldest, started = row + shift, t, 1
+                    newest = t
+                row += 1
+            counts[r] = j - before
+            if write:
+                marks[slot, 0], marks[slot, 1] = oldest, newest
+                R[HEAD] = last + shift
+                R[TAIL] = last + shift
+                R[NEXT_LO], R[STARTED] = begin, started
+
+    return kernel(session_bounds)
+
+
+@functools.cache
+def between_bounds() -> Any:
+    """Kernel: the rows of each run whose time lies in `[low, high]` of the row asked; O(log n) each, by bisection."""
+
+    def between_bounds(times: Any, runs: Any, low: Any, high: Any, there: Any, lo: Any, hi: Any) -> None:
+        for r in range(len(runs)):
+            first, last = runs[r, FIRST], runs[r, LAST_ROW]
+            for i in range(runs[r, ANSWER_FROM], runs[r, ANSWER_TO]):
+                lo[i] = first
+                hi[i] = first
+                if there[i]:
+                    a, b = first, last
+                    while a < b:  # the first row not before low
+                        middle = (a + b) // 2
+                        if times[middle] < low[i]:
+                            a = middle + 1
+                        else:
+                            b = middle
+                    lo[i] = a
+                    b = last
+                    while a < b:  # the first row after high, from there on
+                        middle = (a + b) // 2
+                        if times[middle] <= high[i]:
+                            a = middle + 1
+                        else:
+                            b = middle
+                    hi[i] = a
+
+    return kernel(between_bounds)

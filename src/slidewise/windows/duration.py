@@ -1,4 +1,4 @@
-"""Durations in words: "250 ms", "5 min", "1 h 30 min", or a `timedelta`; nanoseconds inside.
+"""Durations in words: "250 ms", "5 min", "1 h 30 min", or a `timedelta` of Python, NumPy or pandas; nanoseconds inside.
 
 A day is 24 hours, in UTC. Months and years have no fixed length and are refused.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from typing import Any
 
 from slidewise.errors import ArgumentError, bad, shown
 
@@ -47,7 +48,11 @@ def nanoseconds(value: object, argument: str = "duration", *, or_zero: bool = Fa
       ...
     slidewise.errors.ArgumentError: window='1 month': months and years have no fixed length; give days, e.g. "30 d"
     """
-    if isinstance(value, timedelta):
+    if hasattr(value, "to_timedelta64"):  # a pandas Timedelta, which a timedelta would cut to microseconds
+        value = value.to_timedelta64()
+    if _is_numpy(value):
+        total = _from_numpy(value, argument)
+    elif isinstance(value, timedelta):
         total = (value.days * 86_400 + value.seconds) * 1_000_000_000 + value.microseconds * 1_000
     elif isinstance(value, str):
         total = _parse(value, argument)
@@ -56,6 +61,26 @@ def nanoseconds(value: object, argument: str = "duration", *, or_zero: bool = Fa
     if not (0 < total < LONGEST or (or_zero and total == 0 and value != "")):
         raise bad(argument, value, ALLOWED if total <= 0 else "less than 53375 d, some 146 years")
     return total
+
+
+def is_duration(value: object) -> bool:
+    """True if this is how somebody writes a duration, be it right or wrong."""
+    return isinstance(value, (str, timedelta)) or _is_numpy(value)
+
+
+def _is_numpy(value: object) -> bool:
+    return type(value).__module__ == "numpy" and type(value).__name__ == "timedelta64"
+
+
+def _from_numpy(value: Any, argument: str) -> int:
+    """A `numpy.timedelta64` of any fixed unit, exactly."""
+    import numpy as np
+
+    unit, count = np.datetime_data(value.dtype)
+    known = {"D": "d", "W": "w", "m": "min"}.get(unit, unit)
+    if np.isnat(value) or known not in NANOS:
+        raise bad(argument, value, ALLOWED)
+    return int(value.astype(np.int64)) * count * NANOS[known]
 
 
 def _parse(text: str, argument: str) -> int:

@@ -8,47 +8,125 @@ trailing("5 s").every("2 s")    one answer per window [start, start + 5 s), star
 ──●──●───●─●───●──►
   [─────────)
     [─────────)
+
+session("2 s")              one answer per stretch of events without a longer silence
+──●──●───●──────●─●──►
+  [───────]     [─]
+
+Every kind of window is a small class; they share the face that `Window` describes. They are made by the functions of
+windows/make.py, which check what a user wrote.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
-from slidewise.errors import ArgumentError, bad, shown, whole
-from slidewise.windows.duration import ALLOWED, in_words, nanoseconds
+from slidewise.errors import ArgumentError, shown, whole
+from slidewise.windows.duration import in_words, nanoseconds
+from slidewise.windows.number import ROWS, number
 
 Ties = Literal["apart", "together"]
 
+Axis = Literal["rows", "time", "order", "any"]
+"""What a window is measured along: rows, the times or the numbers of `order`; "any": whatever `order` is."""
 
-@dataclass(frozen=True)
+Length = int | float
+"""A length along an axis: rows, nanoseconds, or a number in units of `order`."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Window:
-    """What every window has: an extent in rows or in nanoseconds, and the fewest rows it answers for.
+    """What every window has; make windows with `sw.trailing` and its like, not with this class.
 
-    Exactly one of `rows` and `nanos` is set. `step` (of the same sort) makes it one answer per window instead of one
-    per event. Make windows with `trailing` and `tumbling`, not with this class.
+    `axis` is what it is measured along. `min_rows` is the fewest rows it answers for. `include_current` False leaves
+    the current row out. `ties` says whether rows of equal order see each other.
     """
 
-    rows: int | None = None
-    nanos: int | None = None
+    axis: Axis = "rows"
     include_current: bool = True
     min_rows: int = 0
     ties: Ties = "apart"
-    step: int | None = None
-
-    @property
-    def by_time(self) -> bool:
-        """True if the window is a stretch of time, False if it is a number of rows."""
-        return self.nanos is not None
 
     @property
     def per_event(self) -> bool:
-        """True if there is an answer for every event."""
+        """True if there is an answer for every event, False if there is one for every window."""
+        return True
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        """Its lengths along its axis; an event's window reaches no further from it than their sum."""
+        return ()
+
+    @property
+    def step(self) -> Length | None:
+        """The distance between windows of `.every`; None for all others."""
+        return None
+
+    @property
+    def by_time(self) -> bool:
+        """True if the window is a stretch of time."""
+        return self.axis == "time"
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows it covers, where that is fixed."""
+        return None
+
+    def every(self, step: str | timedelta | Length) -> Window:
+        """One answer per window `[start, end)`, a new one every `step`; for `trailing` windows. O(1)."""
+        raise ArgumentError(f"every({shown(step)}): is for trailing windows, not for {self!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The window as plain values; `from_dict` makes it again."""
+        return {"window": type(self).__name__, **{field.name: getattr(self, field.name) for field in fields(self)}}
+
+    def _options(self) -> list[str]:
+        return [
+            *([] if self.include_current else ["include_current=False"]),
+            *([f"min_rows={self.min_rows}"] if self.min_rows else []),
+            *([f"ties={self.ties!r}"] if self.ties != "apart" else []),
+        ]
+
+
+def from_dict(stored: dict[str, Any]) -> Window:
+    """The window that `Window.to_dict` wrote down.
+
+    >>> import slidewise as sw
+    >>> from_dict(sw.trailing("1 h").to_dict())
+    trailing('1 h')
+    """
+    given = dict(stored)
+    kinds = {kind.__name__: kind for kind in KINDS}
+    return kinds[given.pop("window")](**given)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Trailing(Window):
+    """The last `extent` of rows, time or order up to the event; with a `step`, one answer per window.
+
+    `coarse` moves the older end back to a multiple of it.
+    """
+
+    extent: Length
+    step: Length | None = None
+    coarse: Length | None = None
+
+    @property
+    def per_event(self) -> bool:
         return self.step is None
 
-    def every(self, step: str | timedelta | int) -> Window:
-        """One answer per window `[start, end)`, a new one every `step`, aligned to the epoch; O(1).
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        return tuple(length for length in (self.extent, self.step, self.coarse) if length is not None)
+
+    @property
+    def rows(self) -> int | None:
+        return int(self.extent) if self.axis == "rows" else None
+
+    def every(self, step: str | timedelta | Length) -> Window:
+        """One answer per window `[start, end)`, a new one every `step`, aligned to the epoch (or to 0); O(1).
 
         A window of rows takes a number of rows: answers at rows m, 2m, 3m, ... of each key.
 
@@ -58,83 +136,86 @@ class Window:
         """
         if self.step is not None:
             raise ArgumentError(f"every({shown(step)}): {self!r} has a step already")
-        if not self.include_current or self.ties != "apart":
-            raise ArgumentError(f"every({shown(step)}): include_current and ties belong to per-event windows")
-        if self.by_time:
+        if not self.include_current or self.ties != "apart" or self.coarse is not None:
+            raise ArgumentError(f"every({shown(step)}): include_current, ties and coarse belong to per-event windows")
+        if self.axis == "time":
             return replace(self, step=nanoseconds(step, "every"))
-        return replace(self, step=_rows("every", step, f"; {self!r} counts rows"))
+        if self.axis == "order":
+            return replace(self, step=number("every", step, f"a positive number; {self!r} goes along the order"))
+        return replace(self, step=whole("every", step, 1, f"{ROWS}; {self!r} counts rows", below=2**40))
 
     def __repr__(self) -> str:
-        extent = repr(in_words(self.nanos)) if self.nanos is not None else str(self.rows)
-        options = "".join(
-            (
-                "" if self.include_current else ", include_current=False",
-                f", min_rows={self.min_rows}" if self.min_rows else "",
-                f", ties={self.ties!r}" if self.ties != "apart" else "",
-            )
-        )
+        coarse = [] if self.coarse is None else [f"coarse={_said(self.coarse, self.axis)}"]
+        inside = ", ".join([_said(self.extent, self.axis), *self._options(), *coarse, *_along(self, self.extent)])
         if self.step is None:
-            return f"trailing({extent}{options})"
-        if self.step == (self.nanos if self.by_time else self.rows):
-            return f"tumbling({extent}{options})"
-        step = repr(in_words(self.step)) if self.by_time else str(self.step)
-        return f"trailing({extent}{options}).every({step})"
+            return f"trailing({inside})"
+        if self.step == self.extent:
+            return f"tumbling({inside})"
+        return f"trailing({inside}).every({_said(self.step, self.axis)})"
 
 
-def trailing(
-    extent: int | str | timedelta, *, include_current: bool = True, min_rows: int = 0, ties: Ties = "apart"
-) -> Window:
-    """The last `extent` rows, this one included, or the events of the last stretch of time `(t − extent, t]`.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Expanding(Window):
+    """From the start of the key through the event."""
 
-    Parameters
-    ----------
-    extent
-        A number of rows, or a duration such as ``"5 min"``; a duration needs `order=`.
-    include_current
-        False leaves the current row out (the `extent` rows before it): features without leakage.
-    min_rows
-        Answer null for a window of fewer rows.
-    ties
-        ``"together"``: rows of equal time see each other, as SQL's RANGE; time windows only.
-
-    >>> import slidewise as sw
-    >>> sw.slide([1, 2, 3, 4], sw.sum(), sw.trailing(2, include_current=False))
-    [None, 1, 3, 5]
-    >>> sw.slide([1, 2, 3, 4], sw.sum(), sw.trailing(3, min_rows=3))
-    [None, None, 6, 9]
-    """
-    if not isinstance(include_current, bool):
-        raise bad("include_current", include_current, "True or False")
-    min_rows = whole("min_rows", min_rows, least=0)
-    if ties not in ("apart", "together"):
-        raise bad("ties", ties, "'apart' or 'together'")
-    if isinstance(extent, (str, timedelta)):
-        return Window(
-            nanos=nanoseconds(extent, "trailing"), include_current=include_current, min_rows=min_rows, ties=ties
-        )
-    if ties == "together":
-        raise ArgumentError(
-            f"ties='together': {shown(extent)} counts rows; expected a window by time, e.g. trailing('5 min')"
-        )
-    rows = _rows("trailing", extent, f", or {ALLOWED}")
-    if min_rows > rows:
-        raise ArgumentError(f"min_rows={min_rows}: a window of {rows} rows never has as many; expected at most {rows}")
-    return Window(rows=rows, include_current=include_current, min_rows=min_rows)
+    def __repr__(self) -> str:
+        return f"expanding({', '.join(self._options())})"
 
 
-def tumbling(extent: int | str | timedelta, *, min_rows: int = 0) -> Window:
-    """Windows side by side: one answer per `[start, start + extent)`, aligned to the epoch.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Session(Window):
+    """Events that follow one another within `gap`."""
 
-    >>> import slidewise as sw
-    >>> sw.tumbling("1 h")
-    tumbling('1 h')
-    """
-    if isinstance(extent, (str, timedelta)):
-        nanoseconds(extent, "tumbling")
-    else:
-        _rows("tumbling", extent, f", or {ALLOWED}")
-    return trailing(extent, min_rows=min_rows).every(extent)
+    gap: Length
+
+    @property
+    def per_event(self) -> bool:
+        return False
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        return (self.gap,)
+
+    def __repr__(self) -> str:
+        return f"session({', '.join([_said(self.gap, self.axis), *self._options()])})"
 
 
-def _rows(argument: str, value: object, otherwise: str) -> int:
-    return whole(argument, value, 1, f"a number of rows, an integer of at least 1{otherwise}", below=2**40)
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Around(Window):
+    """From `before` the event to `after` it."""
+
+    before: Length
+    after: Length
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        return (self.before, self.after)
+
+    def __repr__(self) -> str:
+        ends = [_said(self.before, self.axis), _said(self.after, self.axis)]
+        return f"around({', '.join([*ends, *self._options(), *_along(self, self.before, self.after)])})"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Between(Window):
+    """The events whose order lies in `[lo, hi]`, two columns of the event's own row."""
+
+    lo: str
+    hi: str
+    axis: Axis = "any"
+
+    def __repr__(self) -> str:
+        return f"between({', '.join([repr(self.lo), repr(self.hi), *self._options()])})"
+
+
+KINDS: tuple[type[Window], ...] = (Trailing, Expanding, Session, Around, Between)
+
+
+def _said(length: Length, axis: str) -> str:
+    """A length as the user would write it."""
+    return repr(in_words(int(length))) if axis == "time" else repr(length)
+
+
+def _along(window: Window, *lengths: Length) -> list[str]:
+    """A whole number is of rows unless it is said to be along the order."""
+    return ["along='order'"] if window.axis == "order" and all(isinstance(n, int) for n in lengths) else []
