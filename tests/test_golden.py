@@ -146,6 +146,7 @@ def _sequence_column(case: Case) -> str | None:
     """The one column of a case that a plain sequence can hold, if the case is such a one."""
     used = {name for spec in case.aggregates for name in spec.columns}
     fits = case.per_event and not case.by and len(case.order) <= 1 and len(used) == 1
+    fits = fits and not any("between" in window for window in case.windows.values())  # which names columns
     column = used.pop() if fits else None
     return column if column and case.columns[column].type in VALUES | {"string"} else None
 
@@ -258,6 +259,7 @@ class Shared:
         types_: dict[str, str] = {"case_": "string", "row_": "int64", "by0": "string", "by1": "int64"}
         for case in self.cases:
             used = [*case.order, *(name for spec in case.aggregates for name in spec.columns)]
+            used += [name for window in case.windows.values() for name in window.get("between", [])]
             types_ |= {name: case.columns[name].type for name in used}
         rows: dict[str, list[Any]] = {name: [] for name in types_}
         for case in self.cases:
@@ -299,6 +301,11 @@ class Shared:
         return {name: mine[shared] for name, shared in names.items()}
 
 
+def streams(case: Case) -> bool:
+    """Whether a stream has these windows; where it does not, it says so by name (tests/test_errors.py)."""
+    return all("coarse" not in window and {"trailing", "tumbling"} & set(window) for window in case.windows.values())
+
+
 def _share() -> dict[str, Shared]:
     """case name -> the cases it shares a query with."""
     groups: dict[str, list[Case]] = {}
@@ -306,7 +313,9 @@ def _share() -> dict[str, Shared]:
         if spark_reason(case) is None:
             used = {name for spec in case.aggregates for name in spec.columns}
             bucket = next(i for i, names in enumerate(_BUCKETS) if used <= names)
-            shape = "event" if case.per_event else json.dumps(case.windows[""])
+            shape = json.dumps(case.windows.get(""))
+            if case.per_event:
+                shape = "event" if streams(case) else "event, batch only"
             groups.setdefault(f"{bucket} {case.order} {shape}", []).append(case)
     return {case.name: Shared(cases) for cases in groups.values() for case in cases}
 
@@ -315,7 +324,7 @@ SHARED = _share()
 SPARK_CASES = [case for case in CASES if case.name in SHARED]
 ROW_STEPS = [case for case in SPARK_CASES if not case.per_event and case.name.startswith("every_rows")]
 """`trailing(n).every(m)`, which a stream refuses: what it would have to remember per key is not in its state."""
-STREAM_CASES = [case for case in SPARK_CASES if case.order == ["t"] and case not in ROW_STEPS]
+STREAM_CASES = [case for case in SPARK_CASES if case.order == ["t"] and case not in ROW_STEPS and streams(case)]
 
 
 @pytest.fixture(scope="session")
