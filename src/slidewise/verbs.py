@@ -65,7 +65,8 @@ def slide(
         Key columns: each key has windows of its own.
     order
         The column (or columns) by which rows are ordered; needed for windows by time, and on Spark.
-        For plain sequences an array. Without it rows are taken as they come.
+        For plain sequences an array. Without it rows are taken as they come. In pandas it may name a level of the
+        index, and a DatetimeIndex serves for windows by time if nothing is named.
     algorithm
         ``"auto"``, or a name from `slidewise.swag.ALGORITHMS`.
     threads
@@ -77,8 +78,9 @@ def slide(
 
     Returns
     -------
-    The rows with result columns added, in their own order; with `.every` or `tumbling`, one row per window: keys,
-    ``window_start``, ``window_end``, results. A plain sequence gives a sequence, or a dict of them for several results.
+    The rows with result columns added, in their own order; with `.every`, `tumbling` or `session`, one row per window:
+    keys, ``window_start``, ``window_end``, results. A plain sequence gives a sequence, or a dict of them for several
+    results.
 
     Examples
     --------
@@ -118,9 +120,8 @@ def schema(
     plan, types = _plan_only(data, aggregates, window, by, order, options)
     if not types:  # a plain sequence: only answers come back
         return pa.schema(plan.schema()[0 if plan.per_event else 2 :])
-    return pa.schema(
-        [*[pa.field(name, types[name]) for name in (types if plan.per_event else plan.by)], *plan.schema()]
-    )
+    kept = {name: types[name] for name in types} if plan.per_event else {name: plan.types[name] for name in plan.by}
+    return pa.schema([*(pa.field(name, arrow) for name, arrow in kept.items()), *plan.schema()])
 
 
 def explain(
@@ -162,7 +163,8 @@ def _slide_frame(
     from slidewise.tables.run import slide_events, slide_steps
 
     frame = Frame(data)
-    plan = make_plan(frame.types, aggregates, window, by=by, order=order, algorithm=algorithm)
+    order, types = frame.named(by, order, window)
+    plan = make_plan(types, aggregates, window, by=by, order=order, algorithm=algorithm)
     if plan.per_event:
         return frame.with_results(slide_events(plan, frame.column, len(frame), threads, presorted))
     windows, results = slide_steps(plan, frame.column, len(frame), threads, presorted)
@@ -195,7 +197,7 @@ def _slide_sequence(
 
 
 def _sequence_plan(sequence: Any, aggregates: Any, window: Any, by: Any, order: Any, algorithm: str) -> Plan:
-    keys, orders = sequence.attach("by", by), sequence.attach("order", order)
+    keys, orders = sequence.attach("by", by), sequence.attach("order", sequence.order(order, window))
     return make_plan(
         sequence.types,
         aggregates,
@@ -228,8 +230,9 @@ def _plan_only(
     if kind == "frame":
         from slidewise.tables.frames import Frame
 
-        types = Frame(data).types
-        return make_plan(types, aggregates, window, by=by, order=order, algorithm=algorithm), types
+        frame = Frame(data)
+        order, named = frame.named(by, order, window)
+        return make_plan(named, aggregates, window, by=by, order=order, algorithm=algorithm), frame.types
     from slidewise.tables.sequences import Sequence
 
     return _sequence_plan(Sequence(data, kind), aggregates, window, by, order, algorithm), {}

@@ -7,7 +7,7 @@ thing in all of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -33,10 +33,26 @@ class Frame:
             frame = frame.collect()
         self.frame: nw.DataFrame[Any] = frame
         self._arrow: dict[str, pa.ChunkedArray] = {}
+        self._levels: dict[str, Any] = {}
         self.types = self._types([name for name in frame.columns if isinstance(name, str)])
 
     def __len__(self) -> int:
         return len(self.frame)
+
+    def named(self, by: object, order: object, window: object) -> tuple[Any, Mapping[str, pa.DataType | None]]:
+        """What rows are ordered by, and the types of all that can be named: in pandas, levels of the index too."""
+        if not self._is_pandas():
+            return order, self.types
+        from slidewise.tables.pandas_index import level, order_in
+
+        index = self.frame.to_native().index
+        order = order_in(index, window) if order is None else order
+        for given in (by, order):
+            for name in given if isinstance(given, (list, tuple)) else [given]:
+                if isinstance(name, str) and name not in self.types:
+                    found = level(index, name)
+                    self._levels |= {} if found is None else {name: found}
+        return order, _LazyTypes(self, [*self.types, *self._levels]) if self._levels else self.types
 
     def column(self, name: str) -> pa.ChunkedArray:
         """A column as Arrow; no copy where the kind allows it."""
@@ -87,7 +103,10 @@ class Frame:
 
     def _dtype(self, names: Sequence[str]) -> Any:
         """The pandas dtype of the first of these columns; None if there is none."""
-        return self.frame.to_native()[names[0]].dtype if names else None
+        return self._pandas_column(names[0]).dtype if names else None
+
+    def _pandas_column(self, name: str) -> Any:
+        return self._levels[name] if name in self._levels else self.frame.to_native()[name]
 
     def _native_with(self, new: dict[str, pa.Array]) -> Any:
         if self.frame.implementation.is_polars():
@@ -115,7 +134,7 @@ class Frame:
         if self._is_pandas():
             from slidewise.tables.pandas_nulls import from_series
 
-            return from_series(self.frame.to_native()[name])
+            return from_series(self._pandas_column(name))
         column: pa.ChunkedArray = self.frame.select(name).to_arrow().column(name)
         if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
             column = column.cast(pa.string()) if column.nbytes < 2**31 - 1 else column.cast(pa.large_string())

@@ -42,10 +42,26 @@ class Sequence:
         one_of_each = {_type_name(value): value for value in held if value is not None}
         return "object" if _comparable(list(one_of_each.values())) else "unordered", " and ".join(sorted(one_of_each))
 
+    def order(self, given: Any, window: object) -> Any:
+        """What values are ordered by: as given, or the DatetimeIndex of a pandas Series if a window goes by time."""
+        if given is not None or self.kind != "pandas":
+            return given
+        from slidewise.tables.pandas_index import order_in
+
+        return None if order_in(self.native.index, window) is None else self.native.index
+
     def attach(self, argument: str, given: Any) -> list[str]:
-        """Take an array (or several, in a list or tuple of arrays) as `order` or `by`; the names it goes by inside."""
+        """Take an array (or several, in a list or tuple of arrays) as `order` or `by`; the names it goes by inside.
+
+        For a pandas Series, also the name of a level of its index.
+        """
         if given is None:
             return []
+        if isinstance(given, str) and self.kind == "pandas":
+            from slidewise.tables.pandas_index import level
+
+            found = level(self.native.index, given)
+            given = given if found is None else found
         if isinstance(given, str):
             raise ArgumentError(
                 f"{argument}={shown(given)}: a plain sequence has no columns; expected an array of its length"
