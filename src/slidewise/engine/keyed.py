@@ -215,7 +215,7 @@ class KeyedWindows:
         if rows is None:
             return None
         rows, times, runs, _ = self._sorted_runs(rows)
-        columns = {name: to_column(rows.column(name)) for name in self.plan.columns}
+        columns = self.plan.enter(rows.column, rows.num_rows)
         answers = self._carry.events(columns, times, runs, answer=answer)
         self._note(rows, times, runs)
         return _with_answers(rows.drop_columns([ORIGIN, ROW]), answers)
@@ -223,13 +223,13 @@ class KeyedWindows:
     def _answer_steps(self, rows: pa.Table | None, answer: bool) -> pa.Table | None:
         if rows is not None:
             rows, times, runs, _ = self._sorted_runs(rows)
-            columns = {name: to_column(rows.column(name)) for name in self.plan.columns}
+            columns = self.plan.enter(rows.column, rows.num_rows)
         else:
             columns, times = {}, np.zeros(0, dtype=np.int64)
             runs = Runs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_), np.zeros(1, dtype=np.int64))
         idle = np.setdiff1d(np.fromiter(self._slots.values(), dtype=np.int64), runs.slots)
         if rows is None and len(idle):
-            columns = {name: to_column(pa.array([], type=self.plan.types[name])) for name in self.plan.columns}
+            columns = self.plan.enter_nothing()
         total = runs.starts[-1]
         everyone = Runs(
             np.concatenate([runs.slots, idle]),

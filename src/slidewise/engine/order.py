@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from slidewise.duration import NANOS
 from slidewise.engine.columns import Column, to_column
 from slidewise.errors import ArgumentError
-from slidewise.windows.duration import NANOS
 from slidewise.windows.window import Between, Trailing, Window
 
 if TYPE_CHECKING:

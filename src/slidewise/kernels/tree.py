@@ -76,6 +76,6 @@ def build_ranges(ops: Ops) -> Any:
                     newer = combine(load(nodes, b), newer)
                 a >>= 1
                 b >>= 1
-            answer(outs, ok, j, combine(older, newer))
+            answer(nodes, outs, ok, j, combine(older, newer))
 
     return ops.kernel(ranges)

@@ -125,7 +125,7 @@ class _Partition:
     def _events(
         self, batch: pa.RecordBatch, times: Any, starts: Any, goes_on: bool, done: bool
     ) -> Iterator[pa.RecordBatch]:
-        columns = {name: to_column(batch.column(name)) for name in self.plan.columns}
+        columns = self.plan.enter(batch.column, batch.num_rows)
         parts: list[list[Answers]] = []
         pieces = _pieces(starts, goes_on) if not self.plan.whole_keys else [(0, batch.num_rows, "inside")]
         for first, last, kind in pieces:
@@ -148,7 +148,7 @@ class _Partition:
             yield pa.RecordBatch.from_arrays([*answered.columns, *arrays], names)
 
     def _steps(self, batch: pa.RecordBatch, times: Any, starts: Any, goes_on: bool) -> Iterator[pa.RecordBatch]:
-        columns = {name: to_column(batch.column(name)) for name in self.plan.columns}
+        columns = self.plan.enter(batch.column, batch.num_rows)
         pieces = _pieces(starts, goes_on)
         for number, (first, last, kind) in enumerate(pieces):
             piece = {name: column.part(first, last) for name, column in columns.items()}
@@ -167,7 +167,7 @@ class _Partition:
 
     def _close(self) -> Iterator[pa.RecordBatch]:
         """Answer the windows of the carried key that nothing can reach any more."""
-        columns = {name: to_column(pa.array([], type=self.plan.types[name])) for name in self.plan.columns}
+        columns = self.plan.enter_nothing()
         none = frozen(np.zeros(0, dtype=np.float64 if self.plan.unit == "float" else np.int64))
         rows, answers = self.carry.steps(columns, none, self._run(False, 0), np.array([forever(self.plan)]))
         assert self.key is not None

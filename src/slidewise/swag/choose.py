@@ -6,7 +6,9 @@
 | ----------------- | ----------------------------------------------- | ------------------------------------------- |
 | asked for         | `algorithm=` names one                          | the user knows; refused if it cannot serve  |
 | aggregation tree  | bounds may move backwards (`between`)           | O(log n) ⊕ for any bounds; sweeps if they rise |
-| `running`         | nothing is evicted but everything (`expanding`, `session`) | one partial, one ⊕ per element    |
+| `running_tally`   | the aggregate has a tally that can take out     | O(1) per event, exact, no partial per row   |
+| `block_tallies`   | the aggregate has a tally                       | big partials: one per block, not per row    |
+| `running`         | only all of it leaves (`expanding`, `session`)  | one partial, one ⊕ per element              |
 | blocked           | a fixed number of rows, whole columns, compiled | no bounds to read, two scans side by side   |
 | `two_stacks_lite` | otherwise                                       | ≤ 3 ⊕ per element on average, n + 1 partials |
 """
@@ -17,8 +19,10 @@ from dataclasses import dataclass
 
 from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
+from slidewise.swag.block_tallies import BlockTallies
 from slidewise.swag.recalculate import Recalculate
 from slidewise.swag.running import Running
+from slidewise.swag.running_tally import RunningTally
 from slidewise.swag.structure import Structure
 from slidewise.swag.two_stacks_lite import TwoStacksLite
 
@@ -76,6 +80,10 @@ def choose(
     if any_bounds:
         reason = "O(log n) for bounds in any order; swept by two_stacks_lite where they only rise"
         return Choice(TwoStacksLite, blocked=False, reason=reason, tree=True)
+    if monoid.tally is not None and monoid.tally.remove is not None:
+        return Choice(RunningTally, blocked=False, reason="values are added and taken out again in one tally")
+    if monoid.tally is not None:
+        return Choice(BlockTallies, blocked=False, reason="big partials: one tally per block, raw values inside")
     if whole_only:
         return Choice(Running, blocked=False, reason="nothing leaves it by itself, so one partial is enough")
     if fixed_rows and compiled:

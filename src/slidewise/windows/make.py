@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from slidewise.duration import ALLOWED, in_words, is_duration
 from slidewise.errors import ArgumentError, bad, shown, whole
-from slidewise.windows.duration import ALLOWED, in_words, is_duration
 from slidewise.windows.number import Along, Length, measured
 from slidewise.windows.window import Around, Between, Expanding, Session, Ties, Trailing, Window
 

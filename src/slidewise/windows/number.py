@@ -6,8 +6,8 @@ import math
 import numbers
 from typing import Literal
 
+from slidewise.duration import ALLOWED, is_duration, nanoseconds
 from slidewise.errors import ArgumentError, bad, shown, whole
-from slidewise.windows.duration import ALLOWED, is_duration, nanoseconds
 
 ROWS = "a number of rows, an integer of at least 1"
 MOST_ROWS = 2**40

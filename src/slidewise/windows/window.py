@@ -23,8 +23,8 @@ from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any, Literal
 
+from slidewise.duration import in_words, nanoseconds
 from slidewise.errors import ArgumentError, shown, whole
-from slidewise.windows.duration import in_words, nanoseconds
 from slidewise.windows.number import ROWS, number
 
 Ties = Literal["apart", "together"]
