@@ -25,11 +25,13 @@ from slidewise.engine.plan import Output, Plan
 from slidewise.engine.whole import event_bounds, halo, runs_within, step_registers
 from slidewise.errors import bad
 from slidewise.kernels.blocked import build_blocked
+from slidewise.kernels.scan import build_scan
 from slidewise.kernels.tree import build_grow, build_ranges
 from slidewise.swag.bank import Bank
+from slidewise.swag.running import Running
 from slidewise.swag.structure import NEVER, sweep_of
 from slidewise.windows import bounds
-from slidewise.windows.window import Between, Session, Window
+from slidewise.windows.window import Between, Expanding, Session, Window
 
 CHUNK = 2**20
 """Rows of a chunk."""
@@ -62,7 +64,12 @@ def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threa
     answers = [Answers(output, output.ops.outputs(length), np.ones(length, dtype=np.bool_)) for output, _ in work]
     jobs: list[Callable[[], None]] = []
     for output, _ in work:  # built here, so that threads find them built
-        blocked_of(output) if output.choice.blocked else sweep_of(output.choice.structure, output.ops)
+        if output.choice.blocked:
+            blocked_of(output)
+        elif scans(output):
+            scan_of(output)
+        else:
+            sweep_of(output.choice.structure, output.ops)
         if output.choice.tree:
             tree_of(output)
     for window in plan.windows:
@@ -153,6 +160,18 @@ def sweep(
     kernel(bank.cols, bank.regs, values, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
 
 
+def scans(output: Output) -> bool:
+    """True if the scan serves: all rows so far, one by one, in one partial."""
+    window = output.window
+    return output.choice.structure is Running and isinstance(window, Expanding) and window.ties == "apart"
+
+
+def scan_of(output: Output) -> Callable[..., Any]:
+    """The scan of an output's monoid; built once."""
+    scan: Callable[..., Any] = output.ops.built("scan", lambda: build_scan(output.ops))
+    return scan
+
+
 def tree_of(output: Output) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The two kernels of the aggregation tree of an output's monoid; built once."""
     ops = output.ops
@@ -175,10 +194,14 @@ def _run_chunk(
     first: int,
     last: int,
 ) -> None:
-    blocked = [answer for answer in answers if answer.output.choice.blocked]
-    swept = [answer for answer in answers if not answer.output.choice.blocked]
-    for answer in blocked:
-        _run_blocked(plan, window, answer, columns, arranged, first, last)
+    swept = []
+    for answer in answers:
+        if answer.output.choice.blocked:
+            _run_blocked(plan, window, answer, columns, arranged, first, last)
+        elif scans(answer.output):
+            _run_scan(plan, answer, columns, arranged, first, last)
+        else:
+            swept.append(answer)
     if swept:
         lo, hi = event_bounds(plan, window, columns, arranged, first, last)
         _sweep_rows(plan, swept, columns, arranged, lo, hi, first, last)
@@ -200,6 +223,25 @@ def _run_blocked(
     blocked_of(answer.output)(old, new, values, valid, has_nulls, runs - base, width, skip, window.min_rows, outs, ok)
 
 
+def _run_scan(
+    plan: Plan, answer: Answers, columns: dict[str, Column], arranged: Arranged, first: int, last: int
+) -> None:
+    output = answer.output
+    runs = runs_within(arranged, first, last)[:, :3]
+    base = int(runs[0, 0])
+    values, valid = inputs_of(plan, output, _parts(answer, columns, base, last))
+    has_nulls = valid is not None
+    valid = np.ascontiguousarray(valid) if has_nulls else NO_NULLS
+    outs, ok = tuple(out[first:last] for out in answer.outs), answer.ok[first:last]
+    runs -= base
+    if not output.ops.compiled:
+        runs, valid = runs.tolist(), valid.tolist()
+    window = output.window
+    scan_of(output)(values, valid, has_nulls, runs, first - base, not window.include_current, window.min_rows, outs, ok)
+    if not output.ops.compiled:  # part of a list is a copy
+        answer.outs[0][first:last] = outs[0]
+
+
 def _sweep_rows(
     plan: Plan,
     answers: list[Answers],
@@ -214,7 +256,8 @@ def _sweep_rows(
     asked = runs_within(arranged, first, last)[:, 1:3] - first
     base, end = int(lo.min()), int(hi.max())
     end = max(base, end)
-    lo, hi = lo - base, hi - base
+    lo -= base
+    hi -= base
     begin, zeros = lo[asked[:, 0]], np.zeros(len(asked), dtype=np.int64)
     runs = np.stack([zeros, zeros + 1, begin, begin, asked[:, 0], asked[:, 1], begin], axis=1)
     capacity = int((hi - lo).max())
@@ -342,9 +385,11 @@ def _window_bounds(plan: Plan, window: Window, arranged: Arranged) -> tuple[Rows
 def _session_bounds(plan: Plan, window: Session, arranged: Arranged) -> tuple[Rows, Any, Any, Any]:
     starts, times, gap = arranged.starts, arranged.times, plan.extent(window)
     runs_count, length = len(starts) - 1, int(starts[-1])
-    with np.errstate(invalid="ignore"):  # inf - inf, which is found equal
-        begins_one = (times[1:] - times[:-1] > gap) & (times[1:] != times[:-1])
-    lo = np.unique(np.concatenate([np.nonzero(begins_one)[0] + 1, starts[:-1]])).astype(np.int64)
+    begins = np.zeros(length, dtype=np.bool_)
+    with np.errstate(invalid="ignore"):  # inf - inf is no number, so not more than the gap: equal times stay together
+        begins[1:] = times[1:] - times[:-1] > gap
+    begins[starts[:-1]] = True
+    lo = np.flatnonzero(begins).astype(np.int64, copy=False)
     hi = np.append(lo[1:], length)[: len(lo)].astype(np.int64)
     run = np.searchsorted(starts, lo, side="right") - 1
     return Rows(run, times[lo], times[hi - 1] + gap), lo, hi, np.bincount(run, minlength=runs_count)

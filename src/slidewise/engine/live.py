@@ -226,6 +226,8 @@ class LiveWindow:
         if header["structure"] is None:
             return
         monoid = self._structure.monoid
+        if self._structure.card.name != header["structure"]:
+            raise ValueError(f"it is by {header['structure']}, which this version would not choose")
         if partial_schema(monoid) != header["partial"]:
             raise ValueError(f"its partials are {header['partial']}, {monoid!r} has {partial_schema(monoid)}")
         _, decode = self._codec()

@@ -103,7 +103,8 @@ def _number_unit(windows: Sequence[Window], name: str, arrow: pa.DataType) -> st
     for window in windows:
         if any(isinstance(length, float) and not length.is_integer() for length in window.lengths):
             raise ArgumentError(
-                f"order={name!r}: is of type {arrow}, {window!r} is no whole number; expected one, or a float column"
+                f"order={name!r}: is of type {arrow}, and {window!r} has a length that is no whole number; "
+                "expected whole ones, or a float column"
             )
     return "int"
 

@@ -32,7 +32,7 @@ def runs_within(arranged: Arranged, first: int, last: int) -> Any:
 def event_bounds(
     plan: Plan, window: Window, columns: dict[str, Column], arranged: Arranged, first: int, last: int
 ) -> tuple[Any, Any]:
-    """`lo` and `hi` for rows `[first, last)`."""
+    """`lo` and `hi` for rows `[first, last)`: arrays of the caller's own."""
     runs = runs_within(arranged, first, last)
     if isinstance(window, Between):
         return _between(plan, window, columns, arranged, runs, first, last)
@@ -106,13 +106,15 @@ def _measured(plan: Plan, window: Window, arranged: Arranged, runs: Any, first: 
     zeros = np.zeros(len(runs), dtype=np.int64)
     begin, stop = np.maximum(local[:, 0], 0), np.minimum(local[:, 3], end - base)
     table = np.stack([zeros, zeros, begin, local[:, 1], local[:, 2], stop], axis=1)
-    lo, hi = np.zeros(end - base, dtype=np.int64), np.zeros(end - base, dtype=np.int64)
+    lo, hi = np.empty(end - base, dtype=np.int64), np.empty(end - base, dtype=np.int64)
     part, current, together = times[base:end], window.include_current, window.ties == "together"
     bounds.event_bounds()(
         part, part, array_registers(), table, before, after, coarse, current, together, ahead, False, lo, hi
     )
-    asked = slice(first - base, last - base)
-    return lo[asked] + base, hi[asked] + base
+    lo, hi = lo[first - base : last - base], hi[first - base : last - base]
+    lo += base
+    hi += base
+    return lo, hi
 
 
 def lengths_of(plan: Plan, window: Window) -> tuple[Any, Any, Any]:
@@ -135,7 +137,7 @@ def _between(
     # Rows asked are counted from `first`, where `low` and `high` begin; rows of the runs from `base`.
     begin, asked_from, asked_to, stop = runs[:, 0] - base, runs[:, 1] - first, runs[:, 2] - first, runs[:, 3] - base
     table = np.stack([zeros, zeros, begin, asked_from, asked_to, stop], axis=1)
-    lo, hi = np.zeros(last - first, dtype=np.int64), np.zeros(last - first, dtype=np.int64)
+    lo, hi = np.empty(last - first, dtype=np.int64), np.empty(last - first, dtype=np.int64)
     there = np.ascontiguousarray(has_low & has_high)
     bounds.between_bounds()(arranged.times[base:end], table, frozen(low), frozen(high), there, lo, hi)
     return lo + base, hi + base

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from slidewise.kernels.jit import kernel
+from slidewise.kernels.jit import compiled, kernel
 from slidewise.kernels.registers import BASE, HEAD, MASK, OWN, TAIL
 
 SLOT, FRESH, FIRST, ANSWER_FROM, ANSWER_TO, LAST_ROW = range(6)
@@ -245,30 +245,51 @@ def session_bounds() -> Any:
 
 @functools.cache
 def between_bounds() -> Any:
-    """Kernel: the rows of each run whose time lies in `[low, high]` of the row asked; O(log n) each, by bisection."""
+    """Kernel: the rows of each run whose time lies in `[low, high]` of the row asked.
+
+    O(log d) each, d the distance from the bound of the row before: bounds that move little cost little.
+    """
+
+    def passed(t: Any, x: Any, through: bool) -> bool:
+        return t < x or (through and t == x)
+
+    passed = compiled(passed)
+
+    def seek(times: Any, first: int, last: int, near: int, x: Any, through: bool) -> int:
+        """The first row of `[first, last)` not before x (`through`: after x), by steps that double, then bisection."""
+        a, b, step = near, near, 1
+        while b < last and passed(times[b], x, through):
+            a = b + 1
+            b += step
+            step *= 2
+        b = min(b, last)
+        step = 1
+        while a > first and not passed(times[a - 1], x, through):
+            b = a - 1
+            a = max(first, b - step)
+            step *= 2
+        while a < b:
+            middle = (a + b) // 2
+            if passed(times[middle], x, through):
+                a = middle + 1
+            else:
+                b = middle
+        return a
+
+    seek = compiled(seek)
 
     def between_bounds(times: Any, runs: Any, low: Any, high: Any, there: Any, lo: Any, hi: Any) -> None:
         for r in range(len(runs)):
             first, last = runs[r, FIRST], runs[r, LAST_ROW]
+            a = first
+            b = first
             for i in range(runs[r, ANSWER_FROM], runs[r, ANSWER_TO]):
                 lo[i] = first
                 hi[i] = first
                 if there[i]:
-                    a, b = first, last
-                    while a < b:  # the first row not before low
-                        middle = (a + b) // 2
-                        if times[middle] < low[i]:
-                            a = middle + 1
-                        else:
-                            b = middle
+                    a = seek(times, first, last, a, low[i], False)
+                    b = seek(times, first, last, b, high[i], True)
                     lo[i] = a
-                    b = last
-                    while a < b:  # the first row after high, from there on
-                        middle = (a + b) // 2
-                        if times[middle] <= high[i]:
-                            a = middle + 1
-                        else:
-                            b = middle
-                    hi[i] = a
+                    hi[i] = max(a, b)
 
     return kernel(between_bounds)
