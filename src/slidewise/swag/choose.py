@@ -18,11 +18,13 @@ from slidewise.monoids.monoid import Monoid
 from slidewise.swag.recalculate import Recalculate
 from slidewise.swag.structure import Structure
 from slidewise.swag.subtract_on_evict import SubtractOnEvict
+from slidewise.swag.two_stacks import TwoStacks
 from slidewise.swag.two_stacks_lite import TwoStacksLite
 
 ALGORITHMS: dict[str, type[Structure]] = {
     "recalculate": Recalculate,
     "subtract_on_evict": SubtractOnEvict,
+    "two_stacks": TwoStacks,
     "two_stacks_lite": TwoStacksLite,
 }
 """Name -> class; a new algorithm is one file and one line here."""
