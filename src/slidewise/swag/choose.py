@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
+from slidewise.swag.monotonic_deque import MonotonicDeque
 from slidewise.swag.recalculate import Recalculate
 from slidewise.swag.structure import Structure
 from slidewise.swag.subtract_on_evict import SubtractOnEvict
@@ -26,6 +27,7 @@ ALGORITHMS: dict[str, type[Structure]] = {
     "subtract_on_evict": SubtractOnEvict,
     "two_stacks": TwoStacks,
     "two_stacks_lite": TwoStacksLite,
+    "monotonic_deque": MonotonicDeque,
 }
 """Name -> class; a new algorithm is one file and one line here."""
 
