@@ -293,7 +293,7 @@ class TestRules:
             pytest.skip("runs on objects, which Python frees")
         monoid = LARGEST if refused(algorithm, AFFINE) else AFFINE
         window = ALGORITHMS[algorithm](monoid, types=("int64",))
-        window.extend(range(20_000, 0, -1))
+        window.extend(range(8000, 0, -1))
         most = window._bank.used
         while len(window) > 10:
             window.evict_many(len(window) // 2)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
+from slidewise.swag.flatfit import FlatFIT
 from slidewise.swag.monotonic_deque import MonotonicDeque
 from slidewise.swag.recalculate import Recalculate
 from slidewise.swag.structure import Structure
@@ -28,6 +29,7 @@ ALGORITHMS: dict[str, type[Structure]] = {
     "two_stacks": TwoStacks,
     "two_stacks_lite": TwoStacksLite,
     "monotonic_deque": MonotonicDeque,
+    "flatfit": FlatFIT,
 }
 """Name -> class; a new algorithm is one file and one line here."""
 

@@ -82,8 +82,8 @@ class NonFifo(Positional):
     def _evicted(self, position: int) -> None:
         """The element at `position` is about to leave."""
 
-    def _moved(self, position: int) -> None:
-        """The elements from `position` on have changed, and one place behind the newest."""
+    def _moved(self, positions: range) -> None:
+        """Other elements than before are at these positions; at one that is not before TAIL there is none now."""
 
     def insert_at(self, i: int, *value: Any) -> None:
         """Insert an element so that it becomes number i; those that were i and newer move up by one."""
@@ -102,7 +102,7 @@ class NonFifo(Positional):
         cut = bisect_left(self._nulls, position)
         self._nulls[cut:] = [p + 1 for p in self._nulls[cut:]]
         registers[LAST] = max(position, self._register(LAST) + (1 if registers[LAST] >= position else 0))
-        self._moved(position)
+        self._moved(range(position, self._register(TAIL)))
 
     def evict_at(self, i: int) -> None:
         """Drop element i; newer ones move down by one."""
@@ -123,7 +123,7 @@ class NonFifo(Positional):
         while newest >= registers[HEAD] and newest in nulls:
             newest -= 1
         registers[LAST] = newest
-        self._moved(position)
+        self._moved(range(position, self._register(TAIL) + 1))
 
     def _lifted(self, value: tuple[Any, ...]) -> Any:
         return self._ops.lift_at(self._columns(value), 0)
@@ -182,8 +182,14 @@ class Ranged(Positional):
             raise ArgumentError(f"changes={changes!r}: expected a mapping of numbers to partials")
         if not changes:
             return
-        found = [(self._position("i", i, below=len(self)), partial) for i, partial in changes.items()]
-        found.sort(key=lambda pair: pair[0])
+        found = sorted((self._position("i", i, below=len(self)), i) for i in changes)
+        self._change([(position, changes[i]) for position, i in found])
+        self._bank.regs[0][LAST] = max(self._register(LAST), found[-1][0])
+        replaced = {position for position, _ in found}
+        self._nulls = [position for position in self._nulls if position not in replaced]
+
+    def _change(self, found: list[tuple[int, Any]]) -> None:
+        """Put these partials at these positions, which ascend."""
         ops, bank = self._ops, self._bank
         positions: Any = [position for position, _ in found]
         fresh = ops.columns(len(found))
@@ -194,9 +200,6 @@ class Ranged(Positional):
         if ops.compiled:
             positions = np.array(positions, dtype=np.int64)
         ops.built((type(self), "update"), self._build_update)(bank.cols, bank.regs[0], positions, fresh)
-        bank.regs[0][LAST] = max(self._register(LAST), int(positions[-1]))
-        replaced = {int(position) for position in positions}
-        self._nulls = [position for position in self._nulls if position not in replaced]
 
     def _build_query(self) -> Any:
         ops, answer = self._ops, self._ops.answer
