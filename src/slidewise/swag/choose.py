@@ -17,6 +17,7 @@ from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.flatfit import FlatFIT
 from slidewise.swag.monotonic_deque import MonotonicDeque
+from slidewise.swag.reactive import Reactive
 from slidewise.swag.recalculate import Recalculate
 from slidewise.swag.structure import Structure
 from slidewise.swag.subtract_on_evict import SubtractOnEvict
@@ -30,6 +31,7 @@ ALGORITHMS: dict[str, type[Structure]] = {
     "two_stacks_lite": TwoStacksLite,
     "monotonic_deque": MonotonicDeque,
     "flatfit": FlatFIT,
+    "reactive": Reactive,
 }
 """Name -> class; a new algorithm is one file and one line here."""
 
