@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
+from slidewise.swag.b_int import BInt
 from slidewise.swag.flatfit import FlatFIT
 from slidewise.swag.monotonic_deque import MonotonicDeque
 from slidewise.swag.reactive import Reactive
@@ -32,6 +33,7 @@ ALGORITHMS: dict[str, type[Structure]] = {
     "monotonic_deque": MonotonicDeque,
     "flatfit": FlatFIT,
     "reactive": Reactive,
+    "b_int": BInt,
 }
 """Name -> class; a new algorithm is one file and one line here."""
 
