@@ -73,6 +73,11 @@ class Bank:
         """How many slots exist, free ones included."""
         return len(self.regs)
 
+    @property
+    def held(self) -> int:
+        """Places of the arena that some slot has."""
+        return self.used - self.wasted
+
     def length(self, slot: int) -> int:
         """Elements in the window; O(1)."""
         return int(self.regs[slot][TAIL] - self.regs[slot][HEAD])
