@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.b_int import BInt
+from slidewise.swag.daba import Daba
 from slidewise.swag.daba_lite import DabaLite
 from slidewise.swag.flatfit import FlatFIT
 from slidewise.swag.monotonic_deque import MonotonicDeque
@@ -32,6 +33,7 @@ ALGORITHMS: dict[str, type[Structure]] = {
     "two_stacks": TwoStacks,
     "two_stacks_lite": TwoStacksLite,
     "monotonic_deque": MonotonicDeque,
+    "daba": Daba,
     "daba_lite": DabaLite,
     "flatfit": FlatFIT,
     "reactive": Reactive,
