@@ -256,25 +256,11 @@ def test_recalculate_folds_everything_at_a_query(n: int) -> None:
     assert counting.combines == n - 1
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-class TestRules:
-    def test_evict_from_empty(self, algorithm: str) -> None:
-        with pytest.raises(IndexError, match="empty window"):
-            ALGORITHMS[algorithm](some_monoid(algorithm)[0]).evict()
-
-    def test_evict_more_than_there_is(self, algorithm: str) -> None:
-        monoid, value = some_monoid(algorithm)
-        window = ALGORITHMS[algorithm](monoid)
-        window.insert(value)
-        with pytest.raises(IndexError, match="evict_many"):
-            window.evict_many(2)
-        assert len(window) == 1
-
+@pytest.mark.parametrize("algorithm", [name for name, one in ALGORITHMS.items() if one.card.compiles])
+class TestMemory:
     @pytest.mark.parametrize("capacity", [1, 8, 100])
     def test_capacity_is_allocated_once(self, algorithm: str, capacity: int) -> None:
         name, types = ("largest" if refused(algorithm, AFFINE) else "affine"), ("int64",)
-        if not ALGORITHMS[algorithm].card.compiles:
-            pytest.skip("runs on objects, which Python allocates")
         window = ALGORITHMS[algorithm](MONOIDS[name][0], capacity, types=types)
         before = [column.ctypes.data for column in window._bank.cols]
         for x in range(capacity):
@@ -289,8 +275,6 @@ class TestRules:
         window.check()
 
     def test_a_window_that_drains_gives_memory_back(self, algorithm: str) -> None:
-        if not ALGORITHMS[algorithm].card.compiles:
-            pytest.skip("runs on objects, which Python frees")
         monoid = LARGEST if refused(algorithm, AFFINE) else AFFINE
         window = ALGORITHMS[algorithm](monoid, types=("int64",))
         window.extend(range(8000, 0, -1))
@@ -302,6 +286,21 @@ class TestRules:
         for _ in range(100):  # some return a bit per step
             window.query()
         assert window._bank.held < most / 20
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+class TestRules:
+    def test_evict_from_empty(self, algorithm: str) -> None:
+        with pytest.raises(IndexError, match="empty window"):
+            ALGORITHMS[algorithm](some_monoid(algorithm)[0]).evict()
+
+    def test_evict_more_than_there_is(self, algorithm: str) -> None:
+        monoid, value = some_monoid(algorithm)
+        window = ALGORITHMS[algorithm](monoid)
+        window.insert(value)
+        with pytest.raises(IndexError, match="evict_many"):
+            window.evict_many(2)
+        assert len(window) == 1
 
     def test_a_window_fed_one_by_one_may_be_long(self, algorithm: str) -> None:
         monoid, value = some_monoid(algorithm)
@@ -338,6 +337,18 @@ def test_subtraction_needs_an_inverse() -> None:
 def test_a_deque_needs_a_monoid_that_selects() -> None:
     with pytest.raises(sw.errors.ArgumentError, match=r"'monotonic_deque'.*'sum'.*selective=True"):
         ALGORITHMS["monotonic_deque"](catalogue.SUM_INT)
+
+
+@pytest.mark.parametrize("algorithm", [name for name, one in ALGORITHMS.items() if not one.card.compiles])
+def test_what_runs_on_objects_only_says_so(algorithm: str) -> None:
+    with pytest.raises(sw.errors.ArgumentError, match=f"types=.*{algorithm} runs on Python objects only"):
+        ALGORITHMS[algorithm](AFFINE, types=("int64",))
+    said = sw.explain([1.0, 2.0], sw.max(), sw.trailing(2), algorithm=algorithm)
+    assert f"object mode ({algorithm} runs on Python objects only)" in said
+    window = ALGORITHMS[algorithm](CONCAT, 2)
+    window.extend("ab")
+    with pytest.raises(OverflowError, match="capacity=2"):
+        window.insert("c")
 
 
 def test_a_deque_returns_the_very_object() -> None:

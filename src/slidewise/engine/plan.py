@@ -20,7 +20,7 @@ from slidewise.kernels.ops import CannotCompile, Ops, compiled_ops, object_ops
 from slidewise.monoids.aggregate import Aggregate, Family
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
-from slidewise.swag.choose import Choice, choose
+from slidewise.swag.choose import ALGORITHMS, Choice, choose
 from slidewise.windows.duration import NANOS
 from slidewise.windows.window import Window
 
@@ -241,6 +241,8 @@ def _output(
     held = next((objects[1] if arrow is None else str(arrow) for arrow in arrows), None)
     monoid = aggregate.monoid(tuple(kind_of(arrow, objects[0]) for arrow in arrows), held)
     ops = make_ops(monoid, arrows)
+    if ops.compiled and algorithm in ALGORITHMS and not ALGORITHMS[algorithm].card.compiles:
+        ops = object_ops(monoid, len(arrows), f"{algorithm} runs on Python objects only")
     fixed = window.rows is not None and window.per_event and whole
     choice = choose(monoid, algorithm=algorithm, fixed_rows=fixed, compiled=ops.compiled)
     return Output(name, window, inputs, ops, choice, _result_type(monoid, ops, arrows))

@@ -19,6 +19,7 @@ from slidewise.swag.b_int import BInt
 from slidewise.swag.daba import Daba
 from slidewise.swag.daba_lite import DabaLite
 from slidewise.swag.flatfit import FlatFIT
+from slidewise.swag.foa import Foa
 from slidewise.swag.monotonic_deque import MonotonicDeque
 from slidewise.swag.reactive import Reactive
 from slidewise.swag.recalculate import Recalculate
@@ -35,6 +36,7 @@ ALGORITHMS: dict[str, type[Structure]] = {
     "monotonic_deque": MonotonicDeque,
     "daba": Daba,
     "daba_lite": DabaLite,
+    "foa": Foa,
     "flatfit": FlatFIT,
     "reactive": Reactive,
     "b_int": BInt,
