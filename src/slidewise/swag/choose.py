@@ -20,6 +20,7 @@ from slidewise.swag.daba import Daba
 from slidewise.swag.daba_lite import DabaLite
 from slidewise.swag.flatfit import FlatFIT
 from slidewise.swag.foa import Foa
+from slidewise.swag.ioa import Ioa
 from slidewise.swag.monotonic_deque import MonotonicDeque
 from slidewise.swag.reactive import Reactive
 from slidewise.swag.recalculate import Recalculate
@@ -37,6 +38,7 @@ ALGORITHMS: dict[str, type[Structure]] = {
     "daba": Daba,
     "daba_lite": DabaLite,
     "foa": Foa,
+    "ioa": Ioa,
     "flatfit": FlatFIT,
     "reactive": Reactive,
     "b_int": BInt,
