@@ -216,46 +216,6 @@ def test_agrees_with_a_fold(algorithm: str, monoid: str, compiled: bool) -> None
     tested().runTest()
 
 
-class Counting:
-    """A monoid that counts its combines."""
-
-    def __init__(self) -> None:
-        self.combines = 0
-
-    def monoid(self) -> sw.Monoid:
-        def combine(a: int, b: int) -> int:
-            self.combines += 1
-            return a + b
-
-        return sw.Monoid(identity=0, combine=combine, name="counting")
-
-
-@pytest.mark.parametrize("n", [2, 16, 100, 1000])
-def test_two_stacks_lite_is_constant_on_average(n: int) -> None:
-    counting = Counting()
-    window = ALGORITHMS["two_stacks_lite"](counting.monoid())
-    for x in range(n):
-        window.insert(x)
-    counting.combines = 0
-    rounds = 20 * n
-    for x in range(rounds):
-        window.insert(x)
-        window.evict()
-        window.query()
-    assert counting.combines <= 3 * rounds  # insert 1, flip 1 per element, query 1
-
-
-@pytest.mark.parametrize("n", [1, 2, 16, 100])
-def test_recalculate_folds_everything_at_a_query(n: int) -> None:
-    counting = Counting()
-    window = ALGORITHMS["recalculate"](counting.monoid())
-    for x in range(n):
-        window.insert(x)
-    assert counting.combines == 0
-    window.query()
-    assert counting.combines == n - 1
-
-
 @pytest.mark.parametrize("algorithm", [name for name, one in ALGORITHMS.items() if one.card.compiles])
 class TestMemory:
     @pytest.mark.parametrize("capacity", [1, 8, 100])
