@@ -52,11 +52,11 @@ def arrange(
     if codes is not None:
         moved = codes if rows is None else codes[rows]
         if not presorted and not _rising(moved):
-            counted = counting_sort(moved, groups)
+            counted, starts = counting_sort(moved, groups)
             rows = counted if rows is None else rows[counted]
-            moved = codes[rows]
-        changes = np.nonzero(moved[1:] != moved[:-1])[0] + 1
-        starts = np.concatenate([[0], changes, [length]]) if length else np.zeros(1, dtype=np.int64)
+        else:
+            changes = np.nonzero(moved[1:] != moved[:-1])[0] + 1
+            starts = np.concatenate([[0], changes, [length]]) if length else np.zeros(1, dtype=np.int64)
     else:
         starts = np.array([0, length] if length else [0], dtype=np.int64)
     if rows is not None and times is not None:
@@ -71,18 +71,27 @@ def key_codes(keys: Sequence[pa.ChunkedArray | pa.Array], length: int) -> tuple[
     codes: Any = None
     groups = 1
     for column in keys:
-        column = pa.chunked_array([column]) if isinstance(column, pa.Array) else column
-        encoded = sortable(column).dictionary_encode("encode").combine_chunks()
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.chunk(0)
-        mine = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        size = max(1, len(encoded.dictionary))
+        mine, size = _codes(pa.chunked_array([column]) if isinstance(column, pa.Array) else column)
         if codes is None:
             codes, groups = mine, size
         else:
             distinct, codes = np.unique(codes * size + mine, return_inverse=True)
             groups = max(1, len(distinct))
     return (codes, groups) if codes is not None else (None, 1)
+
+
+def _codes(column: pa.ChunkedArray) -> tuple[Any, int]:
+    """A number per row of one column, and how many numbers there are at most."""
+    column = sortable(column)
+    if pa.types.is_integer(column.type) and column.type != pa.uint64() and not column.null_count and len(column):
+        values = to_column(column).values
+        least, span = int(values.min()), int(values.max()) - int(values.min())
+        if span <= 2 * len(values):  # dense enough to be counted as they are
+            return values - least, span + 1
+    encoded = column.dictionary_encode("encode").combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0)
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), max(1, len(encoded.dictionary))
 
 
 def sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -124,11 +133,15 @@ def _rising(values: Any) -> bool:
     return bool((values[1:] >= values[:-1]).all())
 
 
-def counting_sort(codes: Any, groups: int) -> Any:
-    """The permutation that sorts codes of `[0, groups)`, equal ones as they are; O(n + groups)."""
-    rows = np.empty(len(codes), dtype=np.int64)
-    _counting_sort()(codes, rows, np.zeros(groups + 1, dtype=np.int64))
-    return rows
+def counting_sort(codes: Any, groups: int) -> tuple[Any, Any]:
+    """The permutation that sorts codes of `[0, groups)`, equal ones as they are; O(n + groups).
+
+    And where each code that occurs starts, with n at the end.
+    """
+    rows, places = np.empty(len(codes), dtype=np.int64), np.zeros(groups + 1, dtype=np.int64)
+    _counting_sort()(codes, rows, places)
+    ends = places[:-1]  # each place has moved to the end of its code
+    return rows, np.concatenate([[0], ends[np.diff(ends, prepend=0) > 0]])
 
 
 @functools.cache

@@ -10,7 +10,7 @@ only drawn where its halo is short beside the chunk, so that the halos' cost sta
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +20,7 @@ import numpy as np
 
 from slidewise.engine.arrange import Arranged
 from slidewise.engine.columns import NO_NULLS, Column, as_objects
+from slidewise.engine.joint import joined, members_of
 from slidewise.engine.plan import Output, Plan
 from slidewise.engine.whole import event_bounds, halo, runs_within, step_registers
 from slidewise.errors import bad
@@ -59,9 +60,10 @@ class Rows:
 def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threads: int | None) -> list[Answers]:
     """An answer per row, in arranged order, for every output of a plan of per-event windows."""
     length = int(arranged.starts[-1])
-    answers = [Answers(output, output.ops.outputs(length), np.ones(length, dtype=np.bool_)) for output in plan.outputs]
+    work = joined(plan.outputs)
+    answers = [Answers(output, output.ops.outputs(length), np.ones(length, dtype=np.bool_)) for output, _ in work]
     jobs: list[Callable[[], None]] = []
-    for output in plan.outputs:  # built here, so that threads find them built
+    for output, _ in work:  # built here, so that threads find them built
         if output.choice.blocked:
             blocked_of(output)
         elif scans(output):
@@ -78,7 +80,18 @@ def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threa
         for first, last in _chunks(plan, window, arranged):
             jobs.append(partial(_run_chunk, plan, window, mine, columns, arranged, first, last))
     run_jobs(jobs, threads)
-    return answers
+    return apart(plan.outputs, work, answers)
+
+
+def apart(
+    outputs: Sequence[Output], work: list[tuple[Output, tuple[Output, ...]]], answers: list[Answers]
+) -> list[Answers]:
+    """The answers of each output by itself, in this order."""
+    found = {}
+    for (joint, members), answer in zip(work, answers, strict=True):
+        for member, (outs, ok) in zip(members, members_of(joint, answer.outs, answer.ok), strict=True):
+            found[id(member)] = Answers(member, outs, ok)
+    return [found[id(output)] for output in outputs]
 
 
 def run_steps(
@@ -93,14 +106,15 @@ def run_steps(
     zeros = np.zeros(len(counts), dtype=np.int64)
     first = starts[:-1]
     runs = np.stack([zeros, zeros + 1, first, first, first_answer, first_answer + counts, first], axis=1)
-    answers = [Answers(output, output.ops.outputs(total), np.ones(total, dtype=np.bool_)) for output in plan.outputs]
+    work = joined(plan.outputs)
+    answers = [Answers(output, output.ops.outputs(total), np.ones(total, dtype=np.bool_)) for output, _ in work]
     capacity = int((hi - lo).max(initial=0))
     jobs: list[Callable[[], None]] = []
     for answer in answers:
         inputs = inputs_of(plan, answer.output, columns)
         jobs.append(partial(sweep, answer.output, None, capacity, inputs, lo, hi, runs, answer.outs, answer.ok))
     run_jobs(jobs, threads)
-    return rows, answers
+    return rows, apart(plan.outputs, work, answers)
 
 
 def inputs_of(plan: Plan, output: Output, columns: dict[str, Column]) -> tuple[tuple[Any, ...], Any]:
@@ -154,7 +168,8 @@ def scans(output: Output) -> bool:
 
 def scan_of(output: Output) -> Callable[..., Any]:
     """The scan of an output's monoid; built once."""
-    return output.ops.built("scan", lambda: build_scan(output.ops))
+    scan: Callable[..., Any] = output.ops.built("scan", lambda: build_scan(output.ops))
+    return scan
 
 
 def tree_of(output: Output) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -165,7 +180,8 @@ def tree_of(output: Output) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 def blocked_of(output: Output) -> Callable[..., Any]:
     """The blocked kernel of an output's monoid; built once."""
-    return output.ops.built("blocked", lambda: build_blocked(output.ops))
+    blocked: Callable[..., Any] = output.ops.built("blocked", lambda: build_blocked(output.ops))
+    return blocked
 
 
 # ---- one chunk ------------------------------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.engine.batch import Answers, Rows, forever, inputs_of, sweep, whole_steps
+from slidewise.engine.batch import Answers, Rows, apart, forever, inputs_of, sweep, whole_steps
 from slidewise.engine.columns import Column, frozen
+from slidewise.engine.joint import joined
 from slidewise.engine.plan import Plan
 from slidewise.engine.whole import lengths_of, peers
 from slidewise.kernels.registers import HEAD, OWN, TAIL
@@ -104,13 +105,14 @@ class Carry:
 
 
 class _Lane:
-    """One window of the plan: the times of its rows, and a bank for each of its outputs."""
+    """One window of the plan: the times of its rows, and a bank for its outputs, one for those that are joined."""
 
     def __init__(self, plan: Plan, window: Window) -> None:
         self.plan = plan
         self.window = window
         self.outputs = plan.of(window)
-        self.banks = [output.choice.structure.bank(output.ops) for output in self.outputs]
+        self.work = joined(self.outputs)
+        self.banks = [output.choice.structure.bank(output.ops) for output, _ in self.work]
         self.dtype = np.float64 if plan.unit == "float" else np.int64
         self.ring = Bank(lambda n: (np.zeros(n, dtype=self.dtype),), compiled=True, own=bounds.REGISTERS - OWN)
         self.seen = np.zeros(0, dtype=np.int64)
@@ -286,10 +288,10 @@ class _Lane:
         need = end - keep
         np.maximum.at(need, np.repeat(np.arange(len(runs)), last - first), hi - lo)
         found = []
-        for output, bank in zip(self.outputs, self.banks, strict=True):
+        for (output, _), bank in zip(self.work, self.banks, strict=True):
             bank.compact()
             bank.reserve_all(runs.slots, need)
             outs, ok = output.ops.outputs(len(lo)), np.ones(len(lo), dtype=np.bool_)
             sweep(output, bank, 0, inputs_of(self.plan, output, columns), lo, hi, table, outs, ok, answer=answer)
             found.append(Answers(output, outs, ok))
-        return found
+        return apart(self.outputs, self.work, found)

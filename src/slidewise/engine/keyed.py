@@ -165,7 +165,7 @@ class KeyedWindows:
         """The permutation that sorts rows by key, order and tie."""
         places = np.argsort(times, kind="stable")  # quick where rows come nearly in order
         if codes is not None:
-            places = places[counting_sort(codes[places], groups)]
+            places = places[counting_sort(codes[places], groups)[0]]
         moved = times[places]
         equal = moved[1:] == moved[:-1]
         if codes is not None:

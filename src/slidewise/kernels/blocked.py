@@ -24,7 +24,7 @@ def build_blocked(ops: Ops) -> Any:
     The kernel answers rows ``[answer_from, last)`` of each run ``(first, answer_from, last)``; row i's window is the
     `width` rows that end at row ``i - skip``, cut at `first`.
     """
-    lift_at, combine, answer, identity = ops.lift_at, ops.combine, ops.answer, ops.identity
+    lift_at, combine, answer, vacant, identity = ops.lift_at, ops.combine, ops.answer, ops.vacant, ops.identity
     load, store = ops.load, ops.store
     answers_empty = ops.monoid.answers_empty
 
@@ -47,10 +47,12 @@ def build_blocked(ops: Ops) -> Any:
             last = runs[r, 2]
             newest = first - 1
             for i in range(answer_from, min(first + skip, last)):
-                if answers_empty and min_rows <= 0:
+                if min_rows > 0:
+                    ok[i] = False
+                elif answers_empty:
                     answer(old, outs, ok, i, identity)
                 else:
-                    ok[i] = False
+                    vacant(old, outs, ok, i)
             start = first
             while start < last - skip:
                 size = min(width, last - skip - start)
@@ -78,8 +80,10 @@ def build_blocked(ops: Ops) -> Any:
                             store(new, size - 1 - k, suffix)
                         if row + skip >= answer_from:
                             oldest = max(first, row - width + 1)
-                            if row - oldest + 1 < min_rows or (newest < oldest and not answers_empty):
+                            if row - oldest + 1 < min_rows:
                                 ok[row + skip] = False
+                            elif newest < oldest and not answers_empty:
+                                vacant(old, outs, ok, row + skip)
                             elif start == first or k == width - 1:
                                 answer(old, outs, ok, row + skip, prefix)
                             else:

@@ -6,6 +6,7 @@
     load(cols, i)                 the partial at place i: one array per field
     store(cols, i, partial)
     answer(cols, outs, ok, j, p)  lower p and write it as answer j; a None clears ok[j]
+    vacant(cols, outs, ok, j)     what to do for a window without values, where it is not just null
 
 For a flat numeric partial these compile (`compiled_ops`): field types are found by asking Numba, so the answer never
 depends on sample values. For anything else they run on lists of Python objects (`object_ops`), with the same
@@ -54,20 +55,21 @@ class Ops:
     load: Callable[..., Any]
     store: Callable[..., Any]
     answer: Callable[..., Any]
+    vacant: Callable[..., Any]
     inverse: Callable[..., Any] | None = None
     fields: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     packed: bool = False
     why: str = ""
     tally: TallyOps | None = None
-    _built: dict[object, Callable[..., Any]] = field(default_factory=dict)
+    _built: dict[object, Any] = field(default_factory=dict)
 
     @property
     def compiled(self) -> bool:
         """True if these are machine code."""
         return bool(self.fields)
 
-    def built(self, loop: object, build: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    def built(self, loop: object, build: Callable[[], Any]) -> Any:
         """A loop over these functions, built at first use and kept as long as they are."""
         if loop not in self._built:
             self._built[loop] = build()
@@ -112,6 +114,7 @@ def object_ops(monoid: Monoid, arity: int, why: str = "") -> Ops:
         load=write("load(cols, i)", "return cols[0][i]"),
         store=write("store(cols, i, p)", "cols[0][i] = p"),
         answer=answer,
+        vacant=nothing,
         inverse=monoid.inverse,
         why=why,
     )
@@ -174,6 +177,7 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
         load=load,
         store=store,
         answer=compiled(make_answer(lower, put, nullable)),
+        vacant=compiled(nothing),
         inverse=compiled(inverse_cast) if inverse is not None else None,
         fields=fields,
         answers=answers,
@@ -193,6 +197,11 @@ def _function(monoid: Monoid, name: str) -> Any:
 
 
 CASTS_PY: dict[str, Callable[[Any], Any]] = {"bool": bool, "int64": int, "float64": float}
+
+
+def nothing(cols: Any, outs: Any, ok: Any, j: int) -> None:
+    """Answer j is null."""
+    ok[j] = False
 
 
 def make_answer(lower: Any, put: Any, nullable: bool) -> Callable[..., None]:

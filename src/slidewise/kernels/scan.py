@@ -19,7 +19,7 @@ def build_scan(ops: Ops) -> Any:
     The kernel answers rows ``[answer_from, last)`` of each run ``(first, answer_from, last)``; row `base` is answer 0.
     With `skip` a row is answered before it is taken in.
     """
-    lift_at, combine, answer, identity = ops.lift_at, ops.combine, ops.answer, ops.identity
+    lift_at, combine, answer, vacant, identity = ops.lift_at, ops.combine, ops.answer, ops.vacant, ops.identity
     answers_empty = ops.monoid.answers_empty
     nothing = ()  # only tallies look at the partials that an answer is of, and they are not scanned
 
@@ -33,17 +33,21 @@ def build_scan(ops: Ops) -> Any:
             some = answers_empty
             for row in range(first, runs[r][2]):
                 if skip and row >= answer_from:
-                    if some and row - first >= min_rows:
+                    if row - first < min_rows:
+                        ok[row - base] = False
+                    elif some:
                         answer(nothing, outs, ok, row - base, total)
                     else:
-                        ok[row - base] = False
+                        vacant(nothing, outs, ok, row - base)
                 if not has_nulls or valid[row]:
                     total = combine(total, lift_at(inputs, row))
                     some = True
                 if not skip and row >= answer_from:
-                    if some and row - first + 1 >= min_rows:
+                    if row - first + 1 < min_rows:
+                        ok[row - base] = False
+                    elif some:
                         answer(nothing, outs, ok, row - base, total)
                     else:
-                        ok[row - base] = False
+                        vacant(nothing, outs, ok, row - base)
 
     return ops.kernel(scan)

@@ -41,7 +41,7 @@ class Steps:
 def build_sweep(ops: Ops, steps: Steps) -> Any:
     """The loop for one monoid and one algorithm, at the speed of `ops`."""
     clear, insert, evict, query = steps.clear, steps.insert, steps.evict, steps.query
-    lift_at, answer, identity = ops.lift_at, ops.answer, ops.identity
+    lift_at, answer, vacant, identity = ops.lift_at, ops.answer, ops.vacant, ops.identity
     answers_empty = ops.monoid.answers_empty
 
     def sweep(
@@ -83,8 +83,10 @@ def build_sweep(ops: Ops, steps: Steps) -> Any:
                         R[LAST] = R[TAIL]
                         insert(cols, R, lift_at(inputs, row))
                     row += 1
-                if R[TAIL] - R[HEAD] < min_rows or (R[LAST] < R[HEAD] and not answers_empty):
+                if R[TAIL] - R[HEAD] < min_rows:
                     ok[j] = False
+                elif R[LAST] < R[HEAD] and not answers_empty:
+                    vacant(cols, outs, ok, j)
                 else:
                     answer(cols, outs, ok, j, query(cols, R))
             start = run[KEEP] + shift

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from slidewise.kernels.jit import compiled, kernel, plain, with_helpers
-from slidewise.kernels.ops import AT, CannotCompile, Ops, cast_of, load_of, store_of, write
+from slidewise.kernels.ops import AT, CannotCompile, Ops, cast_of, load_of, nothing, store_of, write
 from slidewise.monoids.monoid import Monoid
 from slidewise.monoids.tally import Tally
 
@@ -66,6 +66,7 @@ def object_tally_ops(monoid: Monoid, arity: int, why: str = "") -> Ops:
         load=write("load(cols, i)", "return cols[0][i]"),
         store=write("store(cols, i, p)", "cols[0][i] = p"),
         answer=answer,
+        vacant=nothing,
         why=why,
         tally=TallyOps(
             tally=tally,
@@ -123,6 +124,7 @@ def _made(monoid: Monoid, inputs: tuple[str, ...]) -> Ops | str:
         load=compiled(load_of(fields, packed=True)),
         store=compiled(store_of(len(fields), packed=True)),
         answer=compiled(_answer(tally, functions["lower"])),
+        vacant=compiled(nothing),
         fields=fields,
         answers=(tally.answer,) if tally.answer in ("int64", "float64") else (tally.answer, tally.dtype),
         tally=TallyOps(

@@ -39,7 +39,7 @@ def build_ranges(ops: Ops) -> Any:
 
     `held[hi] - held[lo]` is how many values a range holds; without nulls, every row is one and `held` is not read.
     """
-    combine, identity, load, answer = ops.combine, ops.identity, ops.load, ops.answer
+    combine, identity, load, answer, vacant = ops.combine, ops.identity, ops.load, ops.answer, ops.vacant
     answers_empty = ops.monoid.answers_empty
 
     def ranges(
@@ -60,8 +60,11 @@ def build_ranges(ops: Ops) -> Any:
             values = rows
             if has_nulls:
                 values = held[hi[j]] - held[lo[j]]
-            if rows < min_rows or (values == 0 and not answers_empty):
+            if rows < min_rows:
                 ok[j] = False
+                continue
+            if values == 0 and not answers_empty:
+                vacant(nodes, outs, ok, j)
                 continue
             older = identity
             newer = identity

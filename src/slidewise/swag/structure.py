@@ -237,7 +237,8 @@ class Structure:
 
 def sweep_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:
     """The sweep of one algorithm and one monoid; built once."""
-    return ops.built(structure, lambda: build_sweep(ops, structure.build(ops, ops.jit)))
+    sweep: Callable[..., Any] = ops.built(structure, lambda: build_sweep(ops, structure.build(ops, ops.jit)))
+    return sweep
 
 
 def _check_capacity(capacity: int | None) -> None:

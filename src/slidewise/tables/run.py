@@ -123,7 +123,7 @@ def _arrow(column: Any) -> Any:
 def _result(answers: Answers, rows: Any) -> Result:
     outs, ok = answers.outs, answers.ok
     if rows is not None:
-        ok = _scattered(ok, rows)
+        ok = ok if ok.all() else _scattered(ok, rows)
         outs = tuple(_scattered(out, rows) for out in outs)
     output = answers.output
     return Result(output.name, outs, ok, output.arrow, output.ops.packed, output.columns)
