@@ -197,16 +197,21 @@ def _windows(window: Window, rows: Rows, times: list[Any]) -> Iterator[tuple[Any
             yield start, end, rows[start:end]
         return
     size, step = length(extent), length(window.get("every", extent))
+    many = round(size / step)
+
+    def end(number: int) -> Any:  # a window of whole steps ends where another starts, whatever floats round
+        return (number + many) * step if many * step == size else number * step + size
+
     numbers = set()
     for row in rows:
         number = int(times[row] // step) + 2  # a quotient of floats may be one too small
-        while number * step + size > times[row]:
+        while end(number) > times[row]:
             number -= 1
-            if number * step <= times[row] < number * step + size:
+            if number * step <= times[row] < end(number):
                 numbers.add(number)
     for number in sorted(numbers):
         start = number * step
-        yield start, start + size, [row for row in rows if start <= times[row] < start + size]
+        yield start, end(number), [row for row in rows if start <= times[row] < end(number)]
 
 
 def _sessions(gap: Any, rows: Rows, times: list[Any]) -> Iterator[tuple[Any, Any, Rows]]:

@@ -374,12 +374,13 @@ def _window_bounds(plan: Plan, window: Window, arranged: Arranged) -> tuple[Rows
     upto = np.full(runs_count, forever(plan), dtype=times.dtype)
     counts, none = np.zeros(runs_count, dtype=np.int64), np.zeros(0, dtype=np.int64)
     kernel = bounds.step_bounds()
-    kernel(times, regs, runs, upto, width, step, False, counts, none, none, np.zeros(0, dtype=times.dtype))
+    nowhen, many = np.zeros(0, dtype=times.dtype), whole_steps(width, step)
+    kernel(times, regs, runs, upto, width, step, many, False, counts, none, none, nowhen, nowhen)
     total = int(counts.sum())
     lo, hi = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
-    begins = np.zeros(total, dtype=times.dtype)
-    kernel(times, regs, runs, upto, width, step, True, counts, lo, hi, begins)
-    return Rows(np.repeat(slots, counts), begins, begins + width), lo, hi, counts
+    begins, ends = np.zeros(total, dtype=times.dtype), np.zeros(total, dtype=times.dtype)
+    kernel(times, regs, runs, upto, width, step, many, True, counts, lo, hi, begins, ends)
+    return Rows(np.repeat(slots, counts), begins, ends), lo, hi, counts
 
 
 def _session_bounds(plan: Plan, window: Session, arranged: Arranged) -> tuple[Rows, Any, Any, Any]:
@@ -393,6 +394,12 @@ def _session_bounds(plan: Plan, window: Session, arranged: Arranged) -> tuple[Ro
     hi = np.append(lo[1:], length)[: len(lo)].astype(np.int64)
     run = np.searchsorted(starts, lo, side="right") - 1
     return Rows(run, times[lo], times[hi - 1] + gap), lo, hi, np.bincount(run, minlength=runs_count)
+
+
+def whole_steps(width: Any, step: Any) -> int:
+    """How many steps a width is; 0 if it is no whole number of them."""
+    many = round(width / step)
+    return many if many * step == width else 0
 
 
 def forever(plan: Plan) -> Any:

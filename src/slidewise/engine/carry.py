@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.engine.batch import Answers, Rows, apart, forever, inputs_of, sweep
+from slidewise.engine.batch import Answers, Rows, apart, forever, inputs_of, sweep, whole_steps
 from slidewise.engine.columns import Column, frozen
 from slidewise.engine.joint import joined
 from slidewise.engine.plan import Plan
@@ -232,14 +232,15 @@ class _Lane:
         upto = np.asarray(upto, dtype=self.dtype)
         counts, none = np.zeros(len(runs), dtype=np.int64), np.zeros(0, dtype=np.int64)
         kernel, regs = bounds.step_bounds(), self.ring.regs
-        kernel(ring, regs, table, upto, width, step, False, counts, none, none, np.zeros(0, dtype=self.dtype))
+        nowhen, many = np.zeros(0, dtype=self.dtype), whole_steps(width, step)
+        kernel(ring, regs, table, upto, width, step, many, False, counts, none, none, nowhen, nowhen)
         total = int(counts.sum())
         lo, hi = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
-        begins = np.zeros(total, dtype=self.dtype)
-        kernel(ring, regs, table, upto, width, step, True, counts, lo, hi, begins)
+        begins, ends = np.zeros(total, dtype=self.dtype), np.zeros(total, dtype=self.dtype)
+        kernel(ring, regs, table, upto, width, step, many, True, counts, lo, hi, begins, ends)
         mine = regs[runs.slots]
         keep = mine[:, bounds.NEXT_LO] - mine[:, TAIL] + last
-        return Rows(np.repeat(np.arange(len(runs)), counts), begins, begins + width), lo, hi, counts, keep
+        return Rows(np.repeat(np.arange(len(runs)), counts), begins, ends), lo, hi, counts, keep
 
     def _sessions(self, times: Any, runs: Runs, first: Any, last: Any, upto: Any) -> tuple[Any, ...]:
         table, gap, regs = self._table(runs, first, last), self.plan.extent(self.window), self.ring.regs

@@ -119,8 +119,14 @@ def append_times() -> Any:
 def step_bounds() -> Any:
     """Kernel: the windows `[k·step, k·step + width)` that end by `upto` and hold a row; empty ones are left out.
 
-    With `write` False nothing changes and only `counts` is filled, the number of answers of each run.
+    `steps` more than 0 says that the width is so many steps: a window then ends where another starts, to the bit, also
+    along floats. With `write` False nothing changes and only `counts` is filled, the number of answers of each run.
     """
+
+    def end_of(k: int, width: Any, step: Any, steps: int) -> Any:
+        return (k + steps) * step if steps > 0 else k * step + width
+
+    end_of = compiled(end_of)
 
     def step_bounds(
         ring: Any,
@@ -129,11 +135,13 @@ def step_bounds() -> Any:
         upto: Any,
         width: Any,
         step: Any,
+        steps: int,
         write: bool,
         counts: Any,
         lo: Any,
         hi: Any,
         starts: Any,
+        ends: Any,
     ) -> None:
         j = 0
         for r in range(len(runs)):
@@ -148,20 +156,20 @@ def step_bounds() -> Any:
                 if b == a:  # no row of this window is left: go on at the first window that can hold row a
                     t = ring[base + (a & mask)]
                     first = int((t - width) // step) + 1
-                    while (first - 1) * step + width > t:  # the division of floats was rounded
+                    while end_of(first - 1, width, step, steps) > t:  # the division of floats was rounded
                         first -= 1
-                    while first * step + width <= t:
+                    while end_of(first, width, step, steps) <= t:
                         first += 1
                     if not started or k < first:
                         k = first
                     started = 1
-                start = k * step
-                if start > upto[r] - width:
+                start, end = k * step, end_of(k, width, step, steps)
+                if end > upto[r]:
                     while a < tail and ring[base + (a & mask)] < start:  # in no window to come
                         a += 1
                     b = max(a, b)
                     break
-                while b < tail and ring[base + (b & mask)] < start + width:
+                while b < tail and ring[base + (b & mask)] < end:
                     b += 1
                 while a < b and ring[base + (a & mask)] < start:
                     a += 1
@@ -170,6 +178,7 @@ def step_bounds() -> Any:
                         lo[j] = a - shift
                         hi[j] = b - shift
                         starts[j] = start
+                        ends[j] = end
                     j += 1
                     k += 1
             counts[r] = j - before
