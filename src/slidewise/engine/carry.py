@@ -63,6 +63,11 @@ class Carry:
             for bank in (*lane.banks, lane.ring):
                 bank.empty(slot)
 
+    def resume(self, slots: Any, seen: Any) -> None:
+        """These slots, cleared by a fresh run of no rows, go on after so many rows that no window needs."""
+        for lane in self._lanes:
+            lane.seen[slots] = seen
+
     def events(self, columns: dict[str, Column], times: Any, runs: Runs, *, answer: bool = True) -> list[Answers]:
         """Insert these rows; an answer for each of them, by output in the plan's order.
 
@@ -165,7 +170,7 @@ class _Lane:
         ends = (before[run] // step + 1 + nth) * step
         begins = np.maximum(ends - width, 0)
         shift = first[run] - before[run]
-        keep = (self.seen[runs.slots] // step + 1) * step - width + first - before
+        keep = np.maximum((self.seen[runs.slots] // step + 1) * step - width, 0) + first - before
         return Rows(run, begins, ends), begins + shift, ends + shift, counts, keep
 
     def _sweep(
