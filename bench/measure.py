@@ -21,7 +21,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-LIBRARIES = ("slidewise", "numpy", "numba", "pyarrow", "pandas", "polars", "bottleneck", "duckdb", "pyspark")
+LIBRARIES = ("slidewise", "numpy", "numba", "pyarrow", "pandas", "polars", "bottleneck", "numbagg", "duckdb", "pyspark")
+
+PATIENCE = 15.0
+"""Seconds that the timed calls of one contestant on one case may take."""
 
 Case = Mapping[str, str | int]
 
@@ -130,10 +133,15 @@ def words(case: Case) -> str:
 
 
 def timed(call: Callable[[], Any], times: int) -> tuple[float, ...]:
-    """Wall time of each of so many calls, after one that is not counted; what a call returns is dropped outside."""
+    """Wall time of each of so many calls, after one that is not counted; what a call returns is dropped outside.
+
+    A call of more than a few seconds is timed fewer times, at least once.
+    """
+    start = time.perf_counter()
     call()
+    first = time.perf_counter() - start
     taken = []
-    for _ in range(times):
+    for _ in range(times if first * times < PATIENCE else max(1, int(PATIENCE / first))):
         start = time.perf_counter()
         result = call()
         taken.append(time.perf_counter() - start)

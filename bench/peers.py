@@ -6,8 +6,8 @@ run(prepared, statistic, w) ──► one answer per row, over the last w rows, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import slidewise as sw
 
 Floats = npt.NDArray[np.float64]
 
-STATISTICS = ("sum", "mean", "stddev", "max", "min")
+STATISTICS = ("sum", "mean", "stddev", "max", "min", "median")
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Peer:
     drifts
         Statistics that it keeps by adding and subtracting, so that rounding errors pile up along the array.
     most_rows
-        Rows beyond which it takes too long to wait for.
+        Rows beyond which it takes too long to wait for, by statistic; "" is for the others.
     """
 
     name: str
@@ -37,7 +37,11 @@ class Peer:
     run: Callable[[Any, str, int], Any]
     statistics: tuple[str, ...] = STATISTICS
     drifts: frozenset[str] = frozenset()
-    most_rows: int = 10**9
+    most_rows: Mapping[str, int] = field(default_factory=dict)
+
+    def rows(self, statistic: str, rows: int) -> int:
+        """How many rows it is given."""
+        return min(rows, self.most_rows.get(statistic, self.most_rows.get("", rows)))
 
 
 def own_max() -> sw.Aggregate:
@@ -86,6 +90,13 @@ def _bottleneck(values: Floats, statistic: str, w: int) -> Any:
     return getattr(bn, f"move_{statistic}")(values, w, min_count=1)
 
 
+def _numbagg(values: Floats, statistic: str, w: int) -> Any:
+    import numbagg
+
+    name = {"stddev": "std"}.get(statistic, statistic)
+    return getattr(numbagg, f"move_{name}")(values, window=min(w, len(values)), min_count=1)
+
+
 def _duckdb_prepare(values: Floats) -> Any:
     import duckdb
     import pyarrow as pa
@@ -108,16 +119,19 @@ def _as_is(values: Floats) -> Floats:
     return values
 
 
+DRIFT = frozenset({"sum", "mean", "stddev"})
+
 US, ALL_CORES, OWN = "slidewise", "slidewise, all cores", "slidewise, own max"
 
 PEERS = (
     Peer(US, _as_is, _slidewise(1)),
     Peer(ALL_CORES, _as_is, _slidewise(None)),
     Peer(OWN, _as_is, _own(1), statistics=("max",)),
-    Peer("pandas", _pandas_prepare, _pandas),
-    Peer("Polars", _polars_prepare, _polars),
-    Peer("bottleneck", _as_is, _bottleneck, drifts=frozenset({"sum", "mean", "stddev"})),
-    Peer("DuckDB", _duckdb_prepare, _duckdb, most_rows=2_000_000),
+    Peer("pandas", _pandas_prepare, _pandas, most_rows={"median": 2_000_000}),
+    Peer("Polars", _polars_prepare, _polars, most_rows={"median": 2_000_000}),
+    Peer("bottleneck", _as_is, _bottleneck, drifts=DRIFT, most_rows={"median": 2_000_000}),
+    Peer("numbagg", _as_is, _numbagg, statistics=("sum", "mean", "stddev"), drifts=DRIFT),
+    Peer("DuckDB", _duckdb_prepare, _duckdb, most_rows={"": 2_000_000, "median": 200_000}),
 )
 
 

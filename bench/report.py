@@ -60,10 +60,26 @@ def _remarks(report: Report) -> list[str]:
             lines.append(
                 f"[red]peer wins[/] {words(timing.case)}: {timing.who} takes {ratio:.2f} of {report.us}'s time"
             )
+    lines += _drifts(report)
     lines += [f"*         {note}" for note in dict.fromkeys(t.note for t in report.timings if t.note)]
     for bar in report.bars:
         if not bar.met:
             sign = "≤" if bar.at_most else "≥"
             lines.append(f"[red]missed[/]    {bar.what}: {bar.measured:,.2f}, bar {sign} {bar.limit:,g}")
     lines.append(f"[green]met[/]       {sum(bar.met for bar in report.bars)} of {len(report.bars)} bars")
+    return lines
+
+
+def _drifts(report: Report) -> list[str]:
+    """Errors that piled up along the data, beside ours."""
+    lines = []
+    for timing in report.timings:
+        ours = report.find(timing.case, report.us)
+        if timing.error is None or ours is None or ours.error is None or timing.wrong:
+            continue
+        if timing.error > 100 * max(ours.error, 1e-16):
+            lines.append(
+                f"drift     {words(timing.case)}: {timing.who}'s largest relative error {timing.error:.0e}, "
+                f"{report.us}'s {ours.error:.0e}"
+            )
     return lines

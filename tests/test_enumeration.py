@@ -50,7 +50,7 @@ def aggregates() -> list[Aggregate]:
     found = []
     for name, family in BUILTINS.items():
         kinds = {column: kind_of(TABLE.schema.field(column).type) for column in ("whole", "real")}
-        taken = [column for column, kind in kinds.items() if family.choose(kind) is not None]
+        taken = [column for column, kind in kinds.items() if family.choose((kind,)) is not None]
         found.extend(Aggregate(family, (column,)) for column in taken if 1 in family.columns)
         if 0 in family.columns:
             found.append(Aggregate(family, ()))

@@ -223,7 +223,7 @@ def _plan_only(
         from slidewise.spark import spark_types
 
         types: Mapping[str, pa.DataType | None] = spark_types(data)
-        options = {"by": by, "order": order, "algorithm": algorithm, "whole": not data.isStreaming}
+        options = {"by": by, "order": order, "algorithm": algorithm, "whole": not data.isStreaming, "positions": False}
         return make_plan(types, aggregates, window, **options), types
     if kind == "frame":
         from slidewise.tables.frames import Frame

@@ -138,15 +138,15 @@ def test_rows_before_the_next_window_are_dead(window: Any, live: list[bool]) -> 
     assert windows.live_rows(0, table).tolist() == live
     assert windows.is_dead(0) == (not any(live))
     assert windows.live_count() == max(sum(live), 1)
-    assert windows.tally() is None
+    assert windows.ledger() is None
     windows.drop(0, windows.live_rows(0, table))
-    tally = windows.tally()
-    assert (tally.column(GONE).to_pylist() if tally else [0]) == [5 - sum(live)]
+    ledger = windows.ledger()
+    assert (ledger.column(GONE).to_pylist() if ledger else [0]) == [5 - sum(live)]
 
 
 @pytest.mark.parametrize("by", BY, ids=str)
 def test_windows_resume_after_rows_that_are_gone(by: list[str]) -> None:
-    """Ten rows of each key, dropped up to the last window; a second instance goes on from the tally and the rest."""
+    """Ten rows of each key, dropped up to the last window; a second instance goes on from the ledger and the rest."""
     keys = [(k, f) for k in (None, "a") for f in (None, math.nan, 0.0)]
     rows = [{**one(t, tie=7 * t % 5), "k": k, "f": f} for t in range(14) for k, f in keys]
     early, late = table_of(rows[: 10 * len(keys)]), table_of(rows[10 * len(keys) :])
@@ -156,10 +156,10 @@ def test_windows_resume_after_rows_that_are_gone(by: list[str]) -> None:
     made = [first.advance(9 * SECOND)]
     live = first.live_rows(0, early)
     first.drop(0, live)
-    tally = first.tally()
-    assert tally is not None
+    ledger = first.ledger()
+    assert ledger is not None
     second = KeyedWindows(plan_of(window, by))
-    second.resume(tally)
+    second.resume(ledger)
     second.insert(early.filter(pa.array(live)), 1)
     second.advance(9 * SECOND, answer=False)
     second.insert(late, 2)

@@ -24,7 +24,7 @@ from slidewise.errors import LateEventError, SnapshotError
 from slidewise.spark import bucket as bucket_module
 from slidewise.spark.bucket import Bucket, Emitted, answered_rows, forget_all
 from slidewise.spark.pack import from_packet
-from slidewise.spark.pages import TALLY, Page, Record
+from slidewise.spark.pages import LEDGER, Page, Record
 from tests.spark.replay import (
     BY,
     FAR,
@@ -80,13 +80,13 @@ class Workers:
 
     def check_state(self) -> None:
         """The record and the pages tell the same."""
-        pages = [*self.record.pages, *([self.record.tally] if self.record.tally else [])]
+        pages = [*self.record.pages, *([self.record.ledger] if self.record.ledger else [])]
         assert {page.id for page in pages} == set(self.store.pages)
         assert all(len(self.store.pages[page.id]) == page.bytes for page in pages)
 
     def counted(self) -> int:
         """Rows that are in no page any more."""
-        stored = self.store.pages.get(TALLY)
+        stored = self.store.pages.get(LEDGER)
         return sum(from_packet(stored).column(GONE).to_pylist()) if stored else 0
 
 
@@ -272,14 +272,14 @@ def test_row_numbers_outlive_the_rows(window: Any, compacted: bool, monkeypatch:
     assert most < 100
 
 
-def test_a_tally_costs_no_more_than_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With many keys and small batches, dead pages wait until they are as large as the tally that must be rewritten."""
+def test_a_ledger_costs_no_more_than_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many keys and small batches, dead pages wait until they are as large as the ledger to be rewritten."""
     monkeypatch.setattr(bucket_module, "MANY_PAGES", 10**6)
     monkeypatch.setattr(bucket_module, "FEW_ROWS", 10**6)
-    written = {"tally": 0, "rows": 0}
+    written = {"ledger": 0, "rows": 0}
 
     def write(self: MemoryStore, page: int, stored: bytes) -> None:
-        written["tally" if page == TALLY else "rows"] += len(stored)
+        written["ledger" if page == LEDGER else "rows"] += len(stored)
         self.pages[page] = stored
 
     monkeypatch.setattr(MemoryStore, "write_page", write)
@@ -287,13 +287,13 @@ def test_a_tally_costs_no_more_than_the_rows(monkeypatch: pytest.MonkeyPatch) ->
     workers.run(table_of([one(0, f"key {n}", tie=n) for n in range(500)]), BEGINNING)
     for second in range(1, 60):
         workers.run(table_of([one(second)]), second * SECOND)
-    assert 0 < written["tally"] < written["rows"]
+    assert 0 < written["ledger"] < written["rows"]
     assert workers.counted() + sum(page.rows for page in workers.record.pages) == 559
 
 
 def test_records_of_other_formats_are_refused() -> None:
     record = Record(watermark=5)
-    for known in (record, Record(3, pages=[Page(1, 2, 3, "t")], tally=Page(TALLY, 4, 5, "u"), alarm=7)):
+    for known in (record, Record(3, pages=[Page(1, 2, 3, "t")], ledger=Page(LEDGER, 4, 5, "u"), alarm=7)):
         assert Record.decode(known.encode()) == known
     for damaged in (b"", b"{}", b"[]", b'{"slidewise": "other"}', record.encode().replace(b'"next_id"', b'"what"')):
         with pytest.raises(SnapshotError, match="damaged"):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import slidewise as sw
-from slidewise.monoids import catalogue
+from slidewise.monoids.catalogue import extremes, moments, sums
 from slidewise.monoids.laws import same
 from slidewise.swag import ALGORITHMS
 
@@ -26,11 +26,11 @@ AFFINE = sw.Monoid(  # x -> a·x + b, composed: numbers that do not commute
 MONOIDS: dict[str, tuple[sw.Monoid, Any, tuple[str, ...] | None]] = {
     "concat": (CONCAT, st.text(max_size=2), None),
     "affine": (AFFINE, st.integers(0, 10**6), ("int64",)),
-    "sum_int": (catalogue.SUM_INT, st.integers(-(2**57), 2**57), ("int64",)),
-    "max_float": (catalogue.MAX_FLOAT, st.floats(allow_nan=True), ("float64",)),
-    "min_float": (catalogue.MIN_FLOAT, st.floats(allow_nan=True), ("float64",)),
-    "stddev": (catalogue.STDDEV, st.floats(-100, 100), ("float64",)),
-    "max_text": (catalogue.MAX_OBJECT, st.text(max_size=3), None),
+    "sum_int": (sums.SUM_INT, st.integers(-(2**57), 2**57), ("int64",)),
+    "max_float": (extremes.MAX_FLOAT, st.floats(allow_nan=True), ("float64",)),
+    "min_float": (extremes.MIN_FLOAT, st.floats(allow_nan=True), ("float64",)),
+    "stddev": (moments.STDDEV_MONOID, st.floats(-100, 100), ("float64",)),
+    "max_text": (extremes.MAX_OBJECT, st.text(max_size=3), None),
 }
 CASES = [
     (algorithm, monoid, compiled)
@@ -164,7 +164,7 @@ class TestRules:
         assert len(window) == 1
 
     def test_capacity_is_allocated_once(self, algorithm: str) -> None:
-        window = ALGORITHMS[algorithm](catalogue.SUM_FLOAT, 8, types=("float64",))
+        window = ALGORITHMS[algorithm](sums.SUM_FLOAT, 8, types=("float64",))
         before = [column.ctypes.data for column in window._bank.cols]
         for x in range(8):
             window.insert(float(x))

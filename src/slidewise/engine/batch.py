@@ -93,12 +93,12 @@ def run_steps(
 def inputs_of(plan: Plan, output: Output, columns: dict[str, Column]) -> tuple[tuple[Any, ...], Any]:
     """An output's input arrays (lists in object mode) and the validity of their rows, None if all are valid."""
     chosen = [columns[name] for name in output.inputs]
-    valid = None
+    valid = None if output.mask is None else columns[output.mask].values
     for column in chosen:
         if column.valid is not None:
             valid = column.valid if valid is None else valid & column.valid
     if not output.ops.compiled:
-        chosen = [as_objects(column, plan.types[name]) for column, name in zip(chosen, output.inputs, strict=True)]
+        chosen = [as_objects(column, arrow) for column, arrow in zip(chosen, output.types, strict=True)]
     return tuple(column.values for column in chosen), valid
 
 
@@ -176,7 +176,8 @@ def _run_chunk(
 
 
 def _views(plan: Plan, answer: Answers, columns: dict[str, Column], first: int, last: int) -> Any:
-    part = {name: columns[name].part(first, last) for name in answer.output.inputs}
+    needed = (*answer.output.inputs, answer.output.mask)
+    part = {name: columns[name].part(first, last) for name in needed if name is not None}
     values, valid = inputs_of(plan, answer.output, part)
     return values, valid, tuple(out[first:last] for out in answer.outs), answer.ok[first:last]
 

@@ -7,6 +7,7 @@ int64, floats as float64, everything else as Python objects; answers leave with 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ import pyarrow.compute as pc
 
 from slidewise.errors import ArgumentError
 from slidewise.monoids.kinds import COMPILED, Kind
+
+ROUNDED = Context(prec=90, rounding=ROUND_HALF_UP)
+"""Decimals are rounded once, when an answer leaves, as Spark does it."""
 
 NO_NULLS = np.zeros(0, dtype=np.bool_)
 
@@ -124,13 +128,20 @@ def _numbers(array: pa.Array, dtype: str, name: str) -> Any:
 def to_arrow(outs: tuple[Any, ...], ok: Any, arrow: pa.DataType | None) -> pa.Array:
     """Answers as an Arrow array of the planned type; `ok` False (or a None) is null."""
     if isinstance(outs[0], list):
-        return pa.array(outs[0], type=arrow)
+        return _from_objects(outs[0], arrow)
     mask = None if ok is None or ok.all() else ~ok
+    if outs[0].ndim == 2:
+        return _bytes(outs[0], mask) if len(outs) == 1 else _lists(outs[0], outs[1], mask, arrow)
     if len(outs) > 1 or (arrow is not None and pa.types.is_struct(arrow)):
-        parts = [pa.array(out) for out in outs]
-        names = [f"f{k}" for k in range(len(parts))]
+        fields = list(arrow) if arrow is not None else [pa.field(f"f{k}", None) for k in range(len(outs))]
+        parts = [_typed(pa.array(out), field.type) for out, field in zip(outs, fields, strict=True)]
+        names = [field.name for field in fields]
         return pa.StructArray.from_arrays(parts, names, mask=None if mask is None else pa.array(mask))
-    array = pa.array(outs[0], mask=mask)
+    return _typed(pa.array(outs[0], mask=mask), arrow)
+
+
+def _typed(array: pa.Array, arrow: pa.DataType | None) -> pa.Array:
+    """Machine numbers as values of this type."""
     if arrow is None or array.type == arrow:
         return array
     if pa.types.is_temporal(arrow):
@@ -138,3 +149,30 @@ def to_arrow(outs: tuple[Any, ...], ok: Any, arrow: pa.DataType | None) -> pa.Ar
             array = array.cast(pa.int32())
         return array.view(arrow)
     return array.cast(arrow)
+
+
+def _lists(values: Any, counts: Any, mask: Any, arrow: pa.DataType) -> pa.Array:
+    """Row j holds the first counts[j] of values[j]."""
+    taken = values[np.arange(values.shape[1]) < counts[:, None]]
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    inside = _typed(pa.array(taken), arrow.value_type)
+    if mask is not None:
+        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), inside, mask=pa.array(mask))
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), inside)
+
+
+def _bytes(values: Any, mask: Any) -> pa.Array:
+    """Row j holds the bytes values[j]."""
+    width = values.shape[1]
+    data = pa.py_buffer(np.ascontiguousarray(values))
+    array = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(values), [None, data]).cast(pa.binary())
+    return array if mask is None else pc.if_else(pa.array(~mask), array, pa.scalar(None, pa.binary()))
+
+
+def _from_objects(values: list[Any], arrow: pa.DataType | None) -> pa.Array:
+    if arrow is not None and pa.types.is_decimal(arrow):
+        unit = Decimal(1).scaleb(-arrow.scale)
+        values = [None if value is None else ROUNDED.quantize(value, unit) for value in values]
+        if any(value is not None and abs(value) >= Decimal(10) ** (arrow.precision - arrow.scale) for value in values):
+            raise OverflowError(f"a window's answer does not fit in {arrow}; cast the column to a wider type first")
+    return pa.array(values, type=arrow)

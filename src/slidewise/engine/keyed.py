@@ -9,8 +9,8 @@ same last watermark leave the same state, which is what makes a crash harmless. 
 became final, and the sweep.
 
 Rows may be forgotten once no later answer can cover them, but a step of rows numbers them from the start of the stream:
-the *tally* is how many rows of each key are stored nowhere any more. What is forgotten of a key is always older than
-what any window still needs, so windows built from a tally and the rows that are left number those rows as before.
+the *ledger* is how many rows of each key are stored nowhere any more. What is forgotten of a key is always older than
+what any window still needs, so windows built from a ledger and the rows that are left number those rows as before.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ import pyarrow.compute as pc
 from slidewise.engine.arrange import counting_sort, key_codes, times_of
 from slidewise.engine.batch import Answers
 from slidewise.engine.carry import Carry, Runs
-from slidewise.engine.columns import Column, to_arrow, to_column
+from slidewise.engine.columns import to_arrow, to_column
 from slidewise.engine.plan import Plan
 
 TIE, ORIGIN, ROW = "__tie", "__origin", "__row"
 """Hidden columns: the tie-breaker of equal order, the batch of rows a row came in, and its number there."""
 
 GONE = "__gone"
-"""The column of a tally that holds the number of rows."""
+"""The column of a ledger that holds the number of rows."""
 
 HIDDEN = (TIE, ORIGIN, ROW, GONE)
 
@@ -81,17 +81,17 @@ class KeyedWindows:
         self._step = 0 if self._at_once else plan.in_units(step)
         self._row_step = step if self.numbers_rows else 1
 
-    def resume(self, tally: pa.Table) -> None:
+    def resume(self, ledger: pa.Table) -> None:
         """Go on after rows that are stored nowhere any more; before any row is inserted."""
-        columns = [tally.column(name).to_pylist() for name in self.plan.by]
-        slots, fresh = self._slots_for(columns, tally.num_rows)
-        gone = tally.column(GONE).to_numpy()
+        columns = [ledger.column(name).to_pylist() for name in self.plan.by]
+        slots, fresh = self._slots_for(columns, ledger.num_rows)
+        gone = ledger.column(GONE).to_numpy()
         nothing = Runs(slots, fresh, np.zeros(len(slots) + 1, dtype=np.int64))
-        self._carry.steps(self._no_columns(), NO_TIMES, nothing, np.zeros(len(slots)), answer=False)
+        self._carry.steps(self.plan.enter_nothing(), NO_TIMES, nothing, np.zeros(len(slots)), answer=False)
         self._carry.resume(slots, gone)
         self._seen[slots] = self._gone[slots] = gone
 
-    def tally(self) -> pa.Table | None:
+    def ledger(self) -> pa.Table | None:
         """The keys of which rows are gone from storage, and how many; None if nothing is, or rows are not numbered."""
         slots = np.nonzero(self._gone)[0]
         return pa.table({**self._key_columns(slots), GONE: pa.array(self._gone[slots])}) if len(slots) else None
@@ -254,17 +254,17 @@ class KeyedWindows:
         if rows is None:
             return None
         rows, times, runs, _ = self._sorted_runs(rows)
-        columns = {name: to_column(rows.column(name)) for name in self.plan.columns}
+        columns = self.plan.enter(rows.column, rows.num_rows)
         answers = self._carry.events(columns, times, runs, answer=answer)
         self._note(rows, times, runs)
         return _with_answers(rows.drop_columns([ORIGIN, ROW]), answers)
 
     def _answer_steps(self, rows: pa.Table | None, answer: bool) -> pa.Table | None:
-        columns, times = self._no_columns(), NO_TIMES
+        columns, times = self.plan.enter_nothing(), NO_TIMES
         runs = Runs(NO_TIMES, np.zeros(0, dtype=np.bool_), np.zeros(1, dtype=np.int64))
         if rows is not None:
             rows, times, runs, _ = self._sorted_runs(rows)
-            columns = {name: to_column(rows.column(name)) for name in self.plan.columns}
+            columns = self.plan.enter(rows.column, rows.num_rows)
         everyone = runs if self.numbers_rows else self._with_idle(runs)
         if not len(everyone):
             return None
@@ -289,9 +289,6 @@ class KeyedWindows:
             np.concatenate([runs.fresh, np.zeros(len(idle), dtype=np.bool_)]),
             np.concatenate([runs.starts, np.full(len(idle), runs.starts[-1])]),
         )
-
-    def _no_columns(self) -> dict[str, Column]:
-        return {name: to_column(pa.array([], type=self.plan.types[name])) for name in self.plan.columns}
 
     def _key_columns(self, slots: Any) -> dict[str, pa.Array]:
         """The keys of these slots, column by column."""

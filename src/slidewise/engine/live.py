@@ -13,15 +13,19 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from slidewise.engine.columns import dtype_of
 from slidewise.engine.events import ACCEPTS, fitting, kind_of_value, nanos, python_value
-from slidewise.engine.plan import check_arity
+from slidewise.engine.filters import passes_one
+from slidewise.engine.plan import VALUE, check_arity
 from slidewise.engine.snapshot import pack, unpack
 from slidewise.errors import ArgumentError, SnapshotError, bad, listed, shown, whole
-from slidewise.monoids.aggregate import Aggregate, Family
+from slidewise.monoids.aggregate import ORDER, Aggregate, Family
 from slidewise.monoids.codec import codec_of, decode_plain, encode_plain, partial_schema
+from slidewise.monoids.condition import Condition
+from slidewise.monoids.hashing import hash_value
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
-from slidewise.swag.choose import Choice, check_name, choose
+from slidewise.swag.choose import ALGORITHMS, Choice, check_name, choose
 from slidewise.windows.window import Window
 
 
@@ -81,8 +85,10 @@ class LiveWindow:
         self._nulls_before = 0
         self._times: deque[int] = deque()
         self._waiting: tuple[Any, int | None] | None = None
+        self._events = 0
+        self._inputs = _inputs_of(aggregate)
         if kind is not None or isinstance(aggregate.source, Monoid) or self._counts_rows:
-            self._start(aggregate.monoid((kind or "object",)))
+            self._start(aggregate.monoid(self._kinds(kind or "object")))
 
     # ---- the window ----
     def push(self, value: Any, time: object = None) -> Any:
@@ -121,9 +127,9 @@ class LiveWindow:
 
     def query(self) -> Any:
         """The answer over what is in the window; None (null) if it holds no value, or fewer rows than `min_rows`."""
-        if self._structure is None or len(self) < self.window.min_rows:
+        if len(self) < self.window.min_rows:
             return None
-        return self._structure.query()
+        return self._empty() if self._structure is None else self._structure.query()
 
     def extend(self, values: Iterable[Any], times: Iterable[object] | None = None) -> list[Any]:
         """`push` each value; their answers.
@@ -164,11 +170,14 @@ class LiveWindow:
         links: list[int] = []
         parts: list[bytes] = []
         if self._structure is not None:
-            encode, _ = codec_of(self._structure.monoid)
+            encode, _ = self._codec()
             registers, partials, links = self._structure.state()
             parts = [encode(partial) for partial in partials]
         header = {
             "aggregate": self.aggregate.source.name,
+            "own": isinstance(self.aggregate.source, Monoid),
+            "options": dict(self.aggregate.options),
+            "where": encode_plain([(one.test, one.value) for one in self.aggregate.conditions]).decode(),
             "version": getattr(self.aggregate.source, "version", 1),
             "partial": None if self._structure is None else partial_schema(self._structure.monoid),
             "window": asdict(self.window),
@@ -180,6 +189,7 @@ class LiveWindow:
             "times": list(self._times),
             "waiting": None if self._waiting is None else encode_plain(self._waiting).decode(),
             "nulls_before": self._nulls_before,
+            "events": self._events,
         }
         return pack("live window", header, parts)
 
@@ -190,7 +200,7 @@ class LiveWindow:
         aggregate = _aggregate_of(header, aggregate)
         try:
             # By the algorithm the partials belong to, whatever "auto" would choose today.
-            structure = header["structure"] or header["algorithm"]
+            structure = header["structure"] if header["structure"] in ALGORITHMS else header["algorithm"]
             live = cls(aggregate, Window(**header["window"]), structure, kind=header["kind"])
             live.algorithm = header["algorithm"]
             live._fill(header, parts)
@@ -201,6 +211,7 @@ class LiveWindow:
     def _fill(self, header: dict[str, Any], parts: list[bytes]) -> None:
         self._times = deque(header["times"])
         self._nulls_before = header["nulls_before"]
+        self._events = header.get("events", 0)
         if header["waiting"] is not None:
             self._waiting = decode_plain(header["waiting"].encode())
         if header["structure"] is None:
@@ -208,7 +219,7 @@ class LiveWindow:
         monoid = self._structure.monoid
         if partial_schema(monoid) != header["partial"]:
             raise ValueError(f"its partials are {header['partial']}, {monoid!r} has {partial_schema(monoid)}")
-        _, decode = codec_of(monoid)
+        _, decode = self._codec()
         self._structure.set_state(header["registers"], [decode(part) for part in parts], header["links"])
 
     # ---- inside ----
@@ -219,14 +230,49 @@ class LiveWindow:
 
     def _start(self, monoid: Monoid) -> None:
         self.choice = choose(monoid, algorithm=self.algorithm)
-        self._structure = self.choice.structure(monoid)
+        structure = self.choice.structure
+        types = _types_of(monoid, self._kinds(self._kind or "object")) if structure.tallies else None
+        self._structure = structure(monoid, types=types, arity=len(self._inputs) or 1)
         for _ in range(self._nulls_before):
             self._structure.insert_null()
+
+    def _empty(self) -> Any:
+        """The answer before the first value: null, or what the aggregate answers for none whatever their kind."""
+        try:
+            monoid = self.aggregate.monoid(self._kinds("object"))
+        except ArgumentError:
+            return None
+        return monoid.lowered(monoid.identity) if monoid.answers_empty else None
+
+    def _kinds(self, kind: Kind) -> tuple[Kind, ...]:
+        """The kinds of what the monoid takes, of a value of this kind."""
+        if isinstance(self.aggregate.source, Family) and self.aggregate.source.hashes:
+            return ("int",)
+        return tuple(kind if name == VALUE else "int" for name in self._inputs if name != THERE)
+
+    def _codec(self) -> Any:
+        """How what the ring holds is stored: partials by the monoid's own codec, raw values as plain data."""
+        return (encode_plain, decode_plain) if self._structure.tallies else codec_of(self._structure.monoid)
+
+    def _taken(self, value: Any, now: int | None) -> tuple[Any, ...]:
+        """The event as the lift takes it: its value, and its position or time where the aggregate looks at them."""
+        if self._counts_rows:
+            return (value,)
+        source = self.aggregate.source
+        if isinstance(source, Family) and source.hashes:
+            return (hash_value(value),)
+        position = self._events - 1 if self.window.include_current else self._events - 2
+        when = position if now is None else now
+        return tuple(
+            value if name == VALUE else when if name == ORDER else True if name == THERE else position
+            for name in self._inputs
+        )
 
     def _insert(self, value: Any, time: object) -> int | None:
         """Check an event, let the one that waited in, then this one, or let it wait; its time."""
         now = self._time(time)
         value = self._fitting(value)
+        self._events += 1
         if self._waiting is not None:
             self._put(*self._waiting)
         self._waiting = None if self.window.include_current else (value, now)
@@ -235,8 +281,9 @@ class LiveWindow:
         return now
 
     def _put(self, value: Any, now: int | None) -> None:
-        if value is not None or self._counts_rows:
-            self._structure.insert(value)
+        kept = all(passes_one(value, test) for test in self.aggregate.conditions)
+        if kept and (value is not None or self._counts_rows):
+            self._structure.insert(*self._taken(value, now))
         elif self._structure is None:
             self._nulls_before += 1
         else:
@@ -257,9 +304,8 @@ class LiveWindow:
         if value is None or self._counts_rows or isinstance(self.aggregate.source, Monoid):
             return value
         if self._structure is None:
-            kind = kind_of_value(value)
-            self._start(self.aggregate.monoid((kind,), type(value).__name__))
-            self._kind = kind
+            self._kind = kind_of_value(value)
+            self._start(self.aggregate.monoid(self._kinds(self._kind), type(value).__name__))
         return fitting(value, self._kind or "object")
 
     def _time(self, time: object) -> int | None:
@@ -274,11 +320,34 @@ class LiveWindow:
         return now
 
 
+THERE = "#there"
+
+
+def _inputs_of(aggregate: Aggregate) -> tuple[str, ...]:
+    """What the lift takes of an event: its value, its time or position, whether a position is there (it is)."""
+    source = aggregate.source
+    if isinstance(source, Monoid) or 0 in source.columns:
+        return (VALUE,)
+    named = source.completed((VALUE,), dict(aggregate.options))
+    return tuple(part for k, name in enumerate(named) for part in ((name, THERE) if k in source.nullable else (name,)))
+
+
+def _types_of(monoid: Monoid, kinds: tuple[Kind, ...]) -> tuple[str, ...] | None:
+    """The dtypes of a tally worth its machine code, a large one of numbers; None for object mode."""
+    dtypes = tuple(dtype_of(kind) for kind in kinds)
+    if monoid.tally is None or monoid.tally.size < 256 or None in dtypes:
+        return None
+    return tuple(dtype for dtype in dtypes if dtype is not None)
+
+
 def _check_aggregate(aggregate: Aggregate) -> None:
     if not isinstance(aggregate, Aggregate):
         raise bad("aggregate", aggregate, "an unbound aggregate, e.g. sw.max() or sw.aggregate(monoid)")
-    if aggregate.columns:
+    if aggregate.columns or any(test.column is not None for test in aggregate.conditions):
         raise bad("aggregate", aggregate, "an unbound aggregate: a live window is fed values, not columns")
+    source = aggregate.source
+    if isinstance(source, Family) and min(source.columns) > 1:
+        raise bad("aggregate", aggregate, "an aggregate of one value per event")
     check_arity(aggregate, 1)
 
 
@@ -286,13 +355,20 @@ def _aggregate_of(header: dict[str, Any], aggregate: Aggregate | None) -> Aggreg
     """The aggregate a snapshot was taken of: a built-in by its name, or the one handed in if it is the same."""
     from slidewise.monoids.catalogue import BUILTINS
 
-    name, version = header["aggregate"], header["version"]
+    name, version, own = header["aggregate"], header["version"], header.get("own", header["aggregate"] not in BUILTINS)
     if aggregate is None:
-        if name not in BUILTINS:
+        if own or name not in BUILTINS:
             raise ArgumentError(f"aggregate=None: the snapshot is of {name!r}, a user's own; hand its aggregate in")
-        return Aggregate(BUILTINS[name])
+        tests = decode_plain(header["where"].encode()) if "where" in header else []
+        conditions = tuple(Condition(None, test, value) for test, value in tests)
+        return Aggregate(BUILTINS[name], options=tuple(header.get("options", {}).items()), conditions=conditions)
     _check_aggregate(aggregate)
     given = getattr(aggregate.source, "version", 1)
-    if (aggregate.source.name, given) != (name, version):
-        raise SnapshotError(f"snapshot of {name!r} version {version}; got {aggregate.source.name!r} version {given}")
+    is_own = isinstance(aggregate.source, Monoid)
+    if (aggregate.source.name, given, is_own) != (name, version, own):
+        kinds = {True: "a user's own", False: "a built-in"}
+        raise SnapshotError(
+            f"snapshot of {name!r} version {version}, {kinds[own]}; "
+            f"got {aggregate.source.name!r} version {given}, {kinds[is_own]}"
+        )
     return aggregate

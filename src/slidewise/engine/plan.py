@@ -7,21 +7,27 @@ The same plan serves every container, Spark batch and streams; making it is wher
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from slidewise.engine.columns import dtype_of, kind_of
+from slidewise.duration import NANOS
+from slidewise.engine.columns import Column, dtype_of, kind_of
+from slidewise.engine.enter import Derived, Source, derived, derived_mask, derived_position, enter
+from slidewise.engine.filters import check_condition
+from slidewise.engine.results import result_type
 from slidewise.errors import ArgumentError, bad, listed, shown
 from slidewise.kernels.ops import CannotCompile, Ops, compiled_ops, object_ops
-from slidewise.monoids.aggregate import Aggregate, Family
+from slidewise.kernels.tallies import compiled_tally_ops, object_tally_ops
+from slidewise.monoids.aggregate import ORDER, POSITION, Aggregate, Family, Options
+from slidewise.monoids.condition import Condition
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.choose import Choice, choose
-from slidewise.windows.duration import NANOS
 from slidewise.windows.window import Window
 
 VALUE = "data"
@@ -32,14 +38,23 @@ START, END = "window_start", "window_end"
 
 @dataclass(frozen=True)
 class Output:
-    """One result column: an aggregate over a window, ready to run."""
+    """One result column: an aggregate over a window, ready to run.
+
+    `columns` are those of the data; `inputs` are they or what is derived from them (engine/enter.py), `types` their
+    types; `mask` is the derived column that says which rows count, None if all do.
+    """
 
     name: str
     window: Window
+    columns: tuple[str, ...]
     inputs: tuple[str, ...]
+    types: tuple[pa.DataType | None, ...]
     ops: Ops
     choice: Choice
     arrow: pa.DataType | None
+    mask: str | None = None
+    filtered: tuple[Condition, ...] = ()
+    options: Options = ()
 
 
 @dataclass(frozen=True)
@@ -52,6 +67,7 @@ class Plan:
     order: tuple[str, ...]
     unit: str | None
     types: Mapping[str, pa.DataType | None]
+    derived: Mapping[str, Derived]
 
     @property
     def per_event(self) -> bool:
@@ -60,8 +76,20 @@ class Plan:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The input columns that some aggregate needs, once each."""
-        return tuple(dict.fromkeys(name for output in self.outputs for name in output.inputs))
+        """The columns of the data that some aggregate needs, once each."""
+        bases = (self.derived[name].bases if name in self.derived else (name,) for name in self._needed())
+        return tuple(dict.fromkeys(name for several in bases for name in several))
+
+    def enter(self, source: Source, length: int, rows: Any = None) -> dict[str, Column]:
+        """All that the outputs need, as the kernels take it, in the order that `rows` says (None: as it is)."""
+        return enter(self._needed(), self.derived, source, length, rows)
+
+    def enter_nothing(self) -> dict[str, Column]:
+        """The same columns without a row."""
+        return self.enter(lambda name: pa.array([], type=self.types[name]), 0)
+
+    def _needed(self) -> list[str]:
+        return [name for output in self.outputs for name in (*output.inputs, output.mask) if name is not None]
 
     def of(self, window: Window) -> tuple[Output, ...]:
         """The outputs of one window."""
@@ -114,12 +142,14 @@ def make_plan(
     algorithm: str = "auto",
     plain: bool = False,
     whole: bool = True,
+    positions: bool = True,
     objects: tuple[Kind, str] = ("object", "object"),
 ) -> Plan:
     """Check a call and resolve it; `types` are the columns there are.
 
     `plain`: the data is a sequence of values, so aggregates name no column. `whole`: whole columns will be swept, so
-    the blocked kernel may serve. `objects` says what a column of no Arrow type holds: the kind, and in words.
+    the blocked kernel may serve. `positions`: rows have a number in the data. `objects` says what a column of no Arrow
+    type holds: the kind, and in words.
     """
     wanted = _aggregates(aggregates)
     windows = _windows(window)
@@ -130,13 +160,15 @@ def make_plan(
     unit = _unit(windows, orders, types)
     if not isinstance(algorithm, str):
         raise bad("algorithm", algorithm, "'auto' or the name of an algorithm")
-    outputs = []
+    outputs, made = [], {}
     for label, one in windows:
         for aggregate in wanted:
             alone = not label or (aggregate.label is not None and len(windows) == 1)
             name = aggregate.name if alone else f"{aggregate.name}_{label}"
-            outputs.append(_output(name, aggregate, one, types, algorithm, plain, whole, objects))
-    plan = Plan(tuple(outputs), tuple(one for _, one in windows), keys, orders, unit, dict(types))
+            output, needed = _output(name, aggregate, one, orders, types, algorithm, plain, whole, positions, objects)
+            outputs.append(output)
+            made.update({column.name: column for column in needed})
+    plan = Plan(tuple(outputs), tuple(one for _, one in windows), keys, orders, unit, dict(types), made)
     _refuse_collisions(plan, {} if plain else types)
     return plan
 
@@ -230,20 +262,99 @@ def _output(
     name: str,
     aggregate: Aggregate,
     window: Window,
+    order: tuple[str, ...],
     types: Mapping[str, pa.DataType | None],
     algorithm: str,
     plain: bool,
     whole: bool,
+    positions: bool,
     objects: tuple[Kind, str],
-) -> Output:
-    inputs = _inputs(aggregate, types, plain)
-    arrows = [types[column] for column in inputs]
-    held = next((objects[1] if arrow is None else str(arrow) for arrow in arrows), None)
-    monoid = aggregate.monoid(tuple(kind_of(arrow, objects[0]) for arrow in arrows), held)
-    ops = make_ops(monoid, arrows)
-    fixed = window.rows is not None and window.per_event and whole
-    choice = choose(monoid, algorithm=algorithm, fixed_rows=fixed, compiled=ops.compiled)
-    return Output(name, window, inputs, ops, choice, _result_type(monoid, ops, arrows))
+) -> tuple[Output, list[Derived]]:
+    """An aggregate over a window, and the columns that must be derived for it."""
+    columns = _inputs(aggregate, types, order, plain, positions)
+    arrows = [pa.int64() if column == POSITION else types[column] for column in columns]
+    held = ", ".join(objects[1] if arrow is None else str(arrow) for arrow in arrows)
+    monoid = _monoid(aggregate, arrows, held, objects[0])
+    made = [derived_position()] if POSITION in columns else []
+    inputs, entered, more = _entered(aggregate, columns, arrows)
+    conditions = _conditions(aggregate, types, plain)
+    mask = derived_mask(conditions) if conditions else None
+    choice, ops = _code(monoid, entered, algorithm, fixed_rows=window.rows is not None and window.per_event and whole)
+    arrow = result_type(monoid, ops, arrows)
+    output = Output(
+        name=name,
+        window=window,
+        columns=tuple(column for column in columns if column != POSITION),
+        inputs=inputs,
+        types=entered,
+        ops=ops,
+        choice=choice,
+        arrow=arrow,
+        mask=None if mask is None else mask.name,
+        filtered=conditions,
+        options=aggregate.options,
+    )
+    return output, [*made, *more, *([] if mask is None else [mask])]
+
+
+def _monoid(aggregate: Aggregate, arrows: list[pa.DataType | None], held: str, objects: Kind) -> Monoid:
+    """The aggregate's monoid for columns of these types; a column without a value is of whatever kind it takes."""
+    kinds = tuple(kind_of(arrow, objects) for arrow in arrows)
+    if any(arrow is not None and pa.types.is_null(arrow) for arrow in arrows):
+        for guess in ("float", "bool", "object"):
+            guessed: tuple[Kind, ...] = tuple(
+                guess if arrow is not None and pa.types.is_null(arrow) else kind
+                for arrow, kind in zip(arrows, kinds, strict=True)
+            )
+            with contextlib.suppress(ArgumentError):
+                return aggregate.monoid(guessed, held, _tick(arrows))
+    return aggregate.monoid(kinds, held, _tick(arrows))
+
+
+def _entered(
+    aggregate: Aggregate, columns: tuple[str, ...], arrows: list[pa.DataType | None]
+) -> tuple[tuple[str, ...], tuple[pa.DataType | None, ...], list[Derived]]:
+    """The columns as the lift takes them, their types, and those that are derived."""
+    source = aggregate.source
+    if isinstance(source, Monoid) or not (source.hashes or source.nullable):
+        return columns, tuple(arrows), []
+    inputs: list[str] = []
+    entered: list[pa.DataType | None] = []
+    made: list[Derived] = []
+    for k, (column, arrow) in enumerate(zip(columns, arrows, strict=True)):
+        if source.hashes:
+            made.append(derived("hash", column))
+            inputs.append(made[-1].name)
+            entered.append(pa.int64())
+        elif k in source.nullable and column != POSITION:
+            made += [derived("bare", column), derived("there", column)]
+            inputs += [made[-2].name, made[-1].name]
+            entered += [arrow, pa.int64()]
+        elif k in source.nullable:
+            made.append(derived("there", column))
+            inputs += [column, made[-1].name]
+            entered += [arrow, pa.int64()]
+        else:
+            inputs.append(column)
+            entered.append(arrow)
+    return tuple(inputs), tuple(entered), made
+
+
+def _code(
+    monoid: Monoid, inputs: Sequence[pa.DataType | None], algorithm: str, *, fixed_rows: bool
+) -> tuple[Choice, Ops]:
+    """The rung of the ladder, and the monoid's functions as it takes them."""
+    if monoid.tally is None or algorithm != "auto":
+        ops = make_ops(monoid, inputs)
+        return choose(monoid, algorithm=algorithm, fixed_rows=fixed_rows, compiled=ops.compiled), ops
+    choice = choose(monoid)
+    dtypes = tuple(dtype_of(kind_of(arrow)) for arrow in inputs)
+    try:
+        if None in dtypes:
+            raise CannotCompile(f"the column type {', '.join(map(str, inputs))} is not a machine number")
+        return choice, compiled_tally_ops(monoid, tuple(dtype for dtype in dtypes if dtype is not None))
+    except CannotCompile as error:
+        return choice, object_tally_ops(monoid, len(inputs), str(error))
 
 
 def make_ops(monoid: Monoid, inputs: Sequence[pa.DataType | None]) -> Ops:
@@ -260,26 +371,79 @@ def make_ops(monoid: Monoid, inputs: Sequence[pa.DataType | None]) -> Ops:
         return object_ops(monoid, len(inputs), str(error))
 
 
-def _inputs(aggregate: Aggregate, types: Mapping[str, pa.DataType | None], plain: bool) -> tuple[str, ...]:
+def _tick(arrows: list[pa.DataType | None]) -> int:
+    """How many nanoseconds a unit of the column of times is; 1 where there is none."""
+    time = arrows[-1] if arrows else None
+    if time is None or not pa.types.is_temporal(time):
+        return 1
+    if pa.types.is_date32(time):
+        return NANOS["d"]
+    return NANOS["ms"] if pa.types.is_date64(time) else NANOS[time.unit]
+
+
+def _conditions(aggregate: Aggregate, types: Mapping[str, pa.DataType | None], plain: bool) -> tuple[Condition, ...]:
+    """The aggregate's filter with every column named; each test is tried on its column's type."""
+    found = []
+    for one in aggregate.conditions:
+        column = one.column
+        if plain and column is not None:
+            raise ArgumentError(
+                f"{aggregate!r}: a plain sequence has no columns; test its values, e.g. where({one.test!r}, ...)"
+            )
+        if column is None:
+            if not plain and not aggregate.columns:
+                raise ArgumentError(f"{aggregate!r}: the test names no column; there are {listed(types)}")
+            column = VALUE if plain else aggregate.columns[0]
+        if column not in types:
+            raise ArgumentError(f"{aggregate!r}: no column {column!r}; there are {listed(types)}")
+        named = replace(one, column=column)
+        check_condition(named, types[column], repr(aggregate))
+        found.append(named)
+    return tuple(found)
+
+
+def _inputs(
+    aggregate: Aggregate,
+    types: Mapping[str, pa.DataType | None],
+    order: tuple[str, ...],
+    plain: bool,
+    positions: bool,
+) -> tuple[str, ...]:
+    """The columns that an aggregate takes, implied ones included."""
     source = aggregate.source
+    family = source if isinstance(source, Family) else None
     if plain:
         if aggregate.columns:
             raise ArgumentError(
                 f"{aggregate!r}: a plain sequence has no columns; use it unbound, e.g. sw.{source.name}()"
-                if isinstance(source, Family)
+                if family is not None
                 else f"{aggregate!r}: a plain sequence has no columns; use sw.aggregate(monoid)"
             )
-        inputs: tuple[str, ...] = () if isinstance(source, Family) and 0 in source.columns else (VALUE,)
+        given: tuple[str, ...] = () if family is not None and 0 in family.columns else (VALUE,)
     else:
-        inputs = aggregate.columns
-        if not inputs and not (isinstance(source, Family) and 0 in source.columns):
+        given = aggregate.columns
+        if not given and not (family is not None and 0 in family.columns):
             raise ArgumentError(f"{aggregate!r}: names no column; on a table it needs one of {listed(types)}")
-    for column in inputs:
+    for column in given:
         if column not in types:
             raise ArgumentError(f"{aggregate!r}: no column {column!r}; there are {listed(types)}")
         if types[column] is not None and pa.types.is_interval(types[column]):
             raise ArgumentError(f"{aggregate!r}: column {column!r} is an interval, which cannot be aggregated")
-    check_arity(aggregate, len(inputs))
+    if family is None:
+        check_arity(aggregate, len(given))
+        return given
+    inputs = family.completed(given, dict(aggregate.options))
+    if ORDER in inputs:
+        inputs = tuple((order[0] if order else POSITION) if column == ORDER else column for column in inputs)
+    if POSITION in inputs and not positions:
+        raise ArgumentError(
+            f"{aggregate!r}: rows of this data have no position; name {max(family.columns)} columns, "
+            f"e.g. {family.name}('value', 'by')"
+        )
+    if len(inputs) not in (*family.columns, max(family.columns)) or (
+        len(inputs) < min(family.columns) and 0 not in family.columns
+    ):
+        raise ArgumentError(f"{aggregate!r}: takes {max(family.columns)} columns, which this data does not have")
     return inputs
 
 
@@ -300,27 +464,6 @@ def check_arity(aggregate: Aggregate, columns: int) -> None:
         raise ArgumentError(f"{aggregate!r}: its lift does not take {columns} value(s): {error}") from error
     except ValueError:  # a built-in without a signature: found out when it is called
         return
-
-
-def _result_type(monoid: Monoid, ops: Ops, inputs: list[pa.DataType | None]) -> pa.DataType | None:
-    named = monoid.result
-    if named == "same":
-        first = inputs[0]
-        if first is None:
-            return None
-        return first.value_type if pa.types.is_dictionary(first) else pa.float64() if pa.types.is_null(first) else first
-    if named == "sum_of_decimals" and inputs[0] is not None:
-        return pa.decimal128(min(38, inputs[0].precision + 10), inputs[0].scale)
-    if named is not None:
-        try:
-            return pa.type_for_alias(named)
-        except ValueError as error:
-            raise ArgumentError(f"result={named!r} of {monoid!r}: not an Arrow type name such as 'float64'") from error
-    if not ops.compiled:
-        return None
-    if ops.packed:
-        return pa.struct([(f"f{k}", pa.type_for_alias(name)) for k, name in enumerate(ops.answers)])
-    return pa.type_for_alias(ops.answers[0])
 
 
 def _refuse_collisions(plan: Plan, types: Mapping[str, Any]) -> None:

@@ -48,7 +48,7 @@ def build_blocked(ops: Ops) -> Any:
             newest = first - 1
             for i in range(answer_from, min(first + skip, last)):
                 if answers_empty and min_rows <= 0:
-                    answer(outs, ok, i, identity)
+                    answer(old, outs, ok, i, identity)
                 else:
                     ok[i] = False
             start = first
@@ -63,8 +63,8 @@ def build_blocked(ops: Ops) -> Any:
                         suffix = combine(lift_at(inputs, end - k), suffix)
                         store(new, width - 1 - k, suffix)
                         prefix = combine(prefix, lift_at(inputs, start + k))
-                        answer(outs, ok, start + k + skip, combine(load(old, k + 1), prefix))
-                    answer(outs, ok, end + skip, combine(prefix, lift_at(inputs, end)))
+                        answer(old, outs, ok, start + k + skip, combine(load(old, k + 1), prefix))
+                    answer(old, outs, ok, end + skip, combine(prefix, lift_at(inputs, end)))
                 else:
                     for k in range(size):
                         row = start + k
@@ -81,9 +81,9 @@ def build_blocked(ops: Ops) -> Any:
                             if row - oldest + 1 < min_rows or (newest < oldest and not answers_empty):
                                 ok[row + skip] = False
                             elif start == first or k == width - 1:
-                                answer(outs, ok, row + skip, prefix)
+                                answer(old, outs, ok, row + skip, prefix)
                             else:
-                                answer(outs, ok, row + skip, combine(load(old, k + 1), prefix))
+                                answer(old, outs, ok, row + skip, combine(load(old, k + 1), prefix))
                 old, new = new, old
                 start += size
 

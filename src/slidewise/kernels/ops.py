@@ -1,11 +1,11 @@
 """How a monoid becomes code: the handful of small functions that every algorithm and loop is built from.
 
-    lift_at(inputs, i)         the partial of row i, made of as many columns as the monoid takes
-    combine(older, newer)      as the user wrote it, each field cast to its column's type
-    inverse(whole, older)      likewise; None if the monoid has none
-    load(cols, i)              the partial at place i: one array per field
+    lift_at(inputs, i)            the partial of row i, made of as many columns as the monoid takes
+    combine(older, newer)         as the user wrote it, each field cast to its column's type
+    inverse(whole, older)         likewise; None if the monoid has none
+    load(cols, i)                 the partial at place i: one array per field
     store(cols, i, partial)
-    answer(outs, ok, j, p)     lower p and write it as answer j; a None clears ok[j]
+    answer(cols, outs, ok, j, p)  lower p and write it as answer j; a None clears ok[j]
 
 For a flat numeric partial these compile (`compiled_ops`): field types are found by asking Numba, so the answer never
 depends on sample values. For anything else they run on lists of Python objects (`object_ops`), with the same
@@ -18,12 +18,15 @@ import functools
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from slidewise.kernels.jit import Jit, compiled, kernel, plain, with_helpers
 from slidewise.monoids.monoid import Monoid
+
+if TYPE_CHECKING:
+    from slidewise.kernels.tallies import TallyOps
 
 RANKS = {"bool": 0, "int64": 1, "float64": 2}
 """Field types, in the order in which one may be widened to the next."""
@@ -56,6 +59,7 @@ class Ops:
     answers: tuple[str, ...] = ()
     packed: bool = False
     why: str = ""
+    tally: TallyOps | None = None
     _built: dict[object, Callable[..., Any]] = field(default_factory=dict)
 
     @property
@@ -79,6 +83,11 @@ class Ops:
         """Room for `length` answers."""
         if not self.compiled:
             return ([None] * length,)
+        if self.tally is not None and self.answers[0] == "list":
+            tally = self.tally.tally
+            return np.zeros((length, tally.most), dtype=tally.dtype), np.zeros(length, dtype=np.int64)
+        if self.tally is not None and self.answers[0] == "bytes":
+            return (np.zeros((length, self.tally.tally.size), dtype=np.uint8),)
         return tuple(np.zeros(length, dtype=name) for name in self.answers)
 
 
@@ -86,7 +95,7 @@ def object_ops(monoid: Monoid, arity: int, why: str = "") -> Ops:
     """Object mode: any Python partial, at Python's speed."""
     lower = monoid.lower
 
-    def answer(outs: Any, ok: Any, j: int, p: Any) -> None:
+    def answer(cols: Any, outs: Any, ok: Any, j: int, p: Any) -> None:
         value = p if lower is None else lower(p)
         if value is None:
             ok[j] = False
@@ -100,8 +109,8 @@ def object_ops(monoid: Monoid, arity: int, why: str = "") -> Ops:
         identity=monoid.identity,
         lift_at=_lift_at(monoid.lift, arity, plain),
         combine=monoid.combine,
-        load=_write("load(cols, i)", "return cols[0][i]"),
-        store=_write("store(cols, i, p)", "cols[0][i] = p"),
+        load=write("load(cols, i)", "return cols[0][i]"),
+        store=write("store(cols, i, p)", "cols[0][i] = p"),
         answer=answer,
         inverse=monoid.inverse,
         why=why,
@@ -139,7 +148,7 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     else:  # pragma: no cover - three widenings reach float64 in every field
         raise CannotCompile("the partial's types do not settle")
     answers, answers_packed, nullable = lowered
-    cast = compiled(_write("cast(p)", f"return {_tuple('{cast}(p[{k}])', fields, packed, '{cast}(p)')}"))
+    cast = compiled(cast_of(fields, packed))
     lift_raw = _lift_at(lift, len(inputs), compiled)
 
     def lift_at(cols: Any, i: int) -> Any:
@@ -151,10 +160,9 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     def inverse_cast(whole: Any, older: Any) -> Any:
         return cast(inverse(whole, older))
 
-    loaded = _tuple("cols[{k}][at(i)]", fields, packed, "cols[0][at(i)]")
-    load = compiled(_write("load(cols, i)", f"return {loaded}", AT))
-    store = compiled(_store("store(cols, i, p)", len(fields), packed))
-    put = compiled(_store("put(cols, i, p)", len(answers), answers_packed))
+    load = compiled(load_of(fields, packed))
+    store = compiled(store_of(len(fields), packed))
+    put = compiled(store_of(len(answers), answers_packed))
     typed = [CASTS_PY[name](part) for name, part in zip(fields, identity, strict=True)]
     return Ops(
         monoid=monoid,
@@ -165,7 +173,7 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
         combine=compiled(combine_cast),
         load=load,
         store=store,
-        answer=compiled(_answer(lower, put, nullable)),
+        answer=compiled(make_answer(lower, put, nullable)),
         inverse=compiled(inverse_cast) if inverse is not None else None,
         fields=fields,
         answers=answers,
@@ -187,15 +195,16 @@ def _function(monoid: Monoid, name: str) -> Any:
 CASTS_PY: dict[str, Callable[[Any], Any]] = {"bool": bool, "int64": int, "float64": float}
 
 
-def _answer(lower: Any, put: Any, nullable: bool) -> Callable[..., None]:
+def make_answer(lower: Any, put: Any, nullable: bool) -> Callable[..., None]:
+    """`answer(cols, outs, ok, j, p)` for machine code: lower p and put it at place j."""
     if lower is None:
 
-        def answer(outs: Any, ok: Any, j: int, p: Any) -> None:
+        def answer(cols: Any, outs: Any, ok: Any, j: int, p: Any) -> None:
             put(outs, j, p)
 
     elif nullable:
 
-        def answer(outs: Any, ok: Any, j: int, p: Any) -> None:
+        def answer(cols: Any, outs: Any, ok: Any, j: int, p: Any) -> None:
             value = lower(p)
             if value is None:
                 ok[j] = False
@@ -204,7 +213,7 @@ def _answer(lower: Any, put: Any, nullable: bool) -> Callable[..., None]:
 
     else:
 
-        def answer(outs: Any, ok: Any, j: int, p: Any) -> None:
+        def answer(cols: Any, outs: Any, ok: Any, j: int, p: Any) -> None:
             put(outs, j, lower(p))
 
     return answer
@@ -224,7 +233,7 @@ def _types(
     lowered = "lower(p)" if lower is not None else "p"
     undone = "inverse(p, p)" if inverse is not None else "p"
     probe = kernel(
-        _write(
+        write(
             f"probe({', '.join(xs + ps)})",
             f"p = {partial}\n    return {lifted}, combine(p, p), {lowered}, {undone}",
             {"lift": lift, "combine": combine, "lower": lower, "inverse": inverse},
@@ -298,7 +307,7 @@ def _lift_at(lift: Any, arity: int, jit: Jit) -> Any:
     index = "i" if jit is plain else "at(i)"
     arguments = ", ".join(f"inputs[{k}][{index}]" for k in range(arity))
     body = f"return lift({arguments})" if lift is not None else f"return inputs[0][{index}]"
-    return jit(_write("lift_at(inputs, i)", body, {"lift": lift, **({} if jit is plain else AT)}))
+    return jit(write("lift_at(inputs, i)", body, {"lift": lift, **({} if jit is plain else AT)}))
 
 
 def _tuple(pattern: str, fields: tuple[str, ...], packed: bool, single: str) -> str:
@@ -307,12 +316,23 @@ def _tuple(pattern: str, fields: tuple[str, ...], packed: bool, single: str) -> 
     return "(" + ", ".join(pattern.format(k=k, cast=CASTS[name]) for k, name in enumerate(fields)) + ",)"
 
 
-def _store(head: str, arity: int, packed: bool) -> Callable[..., Any]:
+def cast_of(fields: tuple[str, ...], packed: bool) -> Callable[..., Any]:
+    """`cast(p)`: each field as its column's type."""
+    return write("cast(p)", f"return {_tuple('{cast}(p[{k}])', fields, packed, '{cast}(p)')}")
+
+
+def load_of(fields: tuple[str, ...], packed: bool) -> Callable[..., Any]:
+    """`load(cols, i)`: the partial at place i."""
+    return write("load(cols, i)", f"return {_tuple('cols[{k}][at(i)]', fields, packed, 'cols[0][at(i)]')}", AT)
+
+
+def store_of(arity: int, packed: bool) -> Callable[..., Any]:
+    """`store(cols, i, p)`: p to place i."""
     lines = [f"cols[{k}][at(i)] = p[{k}]" for k in range(arity)] if packed else ["cols[0][at(i)] = p"]
-    return _write(head, "\n    ".join(lines), AT)
+    return write("store(cols, i, p)", "\n    ".join(lines), AT)
 
 
-def _write(head: str, body: str, names: dict[str, Any] | None = None) -> Callable[..., Any]:
+def write(head: str, body: str, names: dict[str, Any] | None = None) -> Callable[..., Any]:
     """A function from a line of source: the one way to get exactly n indices, which is what compiles well."""
     scope: dict[str, Any] = {"__name__": __name__, **(names or {})}
     exec(compile(f"def {head}:\n    {body}\n", "<slidewise kernel>", "exec"), scope)

@@ -86,7 +86,7 @@ def build_sweep(ops: Ops, steps: Steps) -> Any:
                 if R[TAIL] - R[HEAD] < min_rows or (R[LAST] < R[HEAD] and not answers_empty):
                     ok[j] = False
                 else:
-                    answer(outs, ok, j, query(cols, R))
+                    answer(cols, outs, ok, j, query(cols, R))
             start = run[KEEP] + shift
             while R[HEAD] < start and R[HEAD] < R[TAIL]:
                 evict(cols, R)

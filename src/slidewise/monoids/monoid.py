@@ -12,9 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from slidewise.errors import bad, whole
+
+if TYPE_CHECKING:
+    from slidewise.monoids.tally import Tally
 
 UNNAMED = "<as combine is called>"
 """Stands for a name that was not given."""
@@ -50,6 +53,8 @@ class Monoid:
         Raise it when the meaning of stored partials changes.
     answers_empty
         True if ``lower(identity)`` is the answer of a window without values, as 0 is for a count; else it is null.
+    tally
+        For built-ins with big partials: the same monoid in place; see `slidewise.monoids.tally`.
 
     Notes
     -----
@@ -82,6 +87,7 @@ class Monoid:
     codec: tuple[Callable[[Any], bytes], Callable[[bytes], Any]] | None = None
     version: int = 1
     answers_empty: bool = False
+    tally: Tally | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.combine):

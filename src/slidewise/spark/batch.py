@@ -118,7 +118,7 @@ class _Partition:
         self.key = self._key(batch, int(starts[-2]))
 
     def _events(self, batch: pa.RecordBatch, times: Any, starts: Any, goes_on: bool) -> pa.RecordBatch:
-        columns = {name: to_column(batch.column(name)) for name in self.plan.columns}
+        columns = self.plan.enter(batch.column, batch.num_rows)
         parts: list[list[Answers]] = []
         for first, last, kind in _pieces(starts, goes_on):
             piece = {name: column.part(first, last) for name, column in columns.items()}
@@ -133,7 +133,7 @@ class _Partition:
         return pa.RecordBatch.from_arrays([*batch.columns, *arrays], names)
 
     def _steps(self, batch: pa.RecordBatch, times: Any, starts: Any, goes_on: bool) -> Iterator[pa.RecordBatch]:
-        columns = {name: to_column(batch.column(name)) for name in self.plan.columns}
+        columns = self.plan.enter(batch.column, batch.num_rows)
         pieces = _pieces(starts, goes_on)
         for number, (first, last, kind) in enumerate(pieces):
             piece = {name: column.part(first, last) for name, column in columns.items()}
@@ -152,7 +152,7 @@ class _Partition:
 
     def _close(self) -> Iterator[pa.RecordBatch]:
         """Answer the windows of the carried key that nothing can reach any more."""
-        columns = {name: to_column(pa.array([], type=self.plan.types[name])) for name in self.plan.columns}
+        columns = self.plan.enter_nothing()
         rows, answers = self.carry.steps(columns, NO_ROWS, self._run(False, 0), np.array([FOREVER]))
         assert self.key is not None
         parts = zip(self.plan.by, values_of(self.key), strict=True)

@@ -19,7 +19,7 @@ from slidewise.engine.keyed import BEGINNING, KeyedWindows
 from slidewise.engine.plan import Plan
 from slidewise.errors import LateEventError
 from slidewise.spark.pack import from_packet, to_packet
-from slidewise.spark.pages import TALLY, Page, PageStore, Record
+from slidewise.spark.pages import LEDGER, Page, PageStore, Record
 
 CACHED = 256
 """Buckets that a worker keeps in memory; the ones used last stay."""
@@ -78,7 +78,7 @@ class Bucket:
             rows=rows + late_rows,
             late_rows=late_rows,
             keys=self.windows.keys_alive,
-            bytes=self.record.bytes + self._tally_bytes(),
+            bytes=self.record.bytes + self._ledger_bytes(),
             watermark=self.windows.watermark,
         )
 
@@ -97,8 +97,8 @@ class Bucket:
 
     def _rebuilt(self) -> KeyedWindows:
         windows = KeyedWindows(self.plan)
-        if self.record.tally is not None:
-            windows.resume(self._read(self.record.tally))
+        if self.record.ledger is not None:
+            windows.resume(self._read(self.record.ledger))
         return self._caught_up(windows, {page.id: self._read(page) for page in self.record.pages})
 
     def _caught_up(self, windows: KeyedWindows, tables: dict[int, pa.Table]) -> KeyedWindows:
@@ -145,10 +145,10 @@ class Bucket:
     def _forget(self, token: str) -> None:
         """Drop dead pages, oldest first; rewrite all as one where they are mostly dead, or many and small."""
         dead = list(itertools.takewhile(lambda page: self.windows.is_dead(page.id), self.record.pages))
-        if sum(page.bytes for page in dead) > self._tally_bytes():  # so that tallies cost no more than rows do
+        if sum(page.bytes for page in dead) > self._ledger_bytes():  # so that ledgers cost no more than rows do
             for page in dead:
                 self._remove(page)
-            self._write_tally(token)
+            self._write_ledger(token)
         pages, live = self.record.pages, self.windows.live_count()
         mostly_dead = live is not None and sum(page.rows for page in pages) > 4 * live + FEW_ROWS
         many_small = len(pages) > MANY_PAGES and self.record.bytes < len(pages) * SMALL_PAGE
@@ -162,7 +162,7 @@ class Bucket:
             live = self.windows.live_rows(page.id, table)
             parts.append(table.filter(pa.array(live)))
             self._remove(page, live)
-        self._write_tally(token)
+        self._write_ledger(token)
         table = pa.concat_tables(parts).combine_chunks()
         if table.num_rows:
             self._write(table, token)
@@ -176,15 +176,15 @@ class Bucket:
         if self.windows.numbers_rows:
             self.record.only_since(page.token)  # a worker that has not seen the page cannot count its rows
 
-    def _write_tally(self, token: str) -> None:
-        tally = self.windows.tally()
-        if tally is not None:
-            stored = to_packet(tally)
-            self.record.tally = Page(TALLY, tally.num_rows, len(stored), token)
-            self.store.write_page(TALLY, stored)
+    def _write_ledger(self, token: str) -> None:
+        ledger = self.windows.ledger()
+        if ledger is not None:
+            stored = to_packet(ledger)
+            self.record.ledger = Page(LEDGER, ledger.num_rows, len(stored), token)
+            self.store.write_page(LEDGER, stored)
 
-    def _tally_bytes(self) -> int:
-        return 0 if self.record.tally is None else self.record.tally.bytes
+    def _ledger_bytes(self) -> int:
+        return 0 if self.record.ledger is None else self.record.ledger.bytes
 
 
 def _remember(name: tuple[str, ...], token: str, windows: KeyedWindows) -> None:

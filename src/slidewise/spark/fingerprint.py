@@ -27,8 +27,12 @@ def describe(plan: Plan, **settings: Any) -> list[str]:
     phrases = [f"by {_typed(plan, plan.by) or 'nothing'}", f"order {_typed(plan, plan.order)}"]
     for output in plan.outputs:
         monoid: Monoid = output.ops.monoid
-        inputs = _typed(plan, output.inputs)
-        phrases.append(f"{output.name} = {monoid.name} v{monoid.version} ({inputs}) over {output.window!r}")
+        inputs = ", ".join(f"{name}: {arrow}" for name, arrow in zip(output.inputs, output.types, strict=True))
+        where = "".join(f" where {one!r}" for one in output.filtered)
+        options = "".join(f" {name}={value!r}" for name, value in output.options)
+        phrases.append(
+            f"{output.name} = {monoid.name} v{monoid.version} ({inputs}){options}{where} over {output.window!r}"
+        )
     phrases += [f"{name} {value}" for name, value in settings.items()]
     phrases.append(f"columns {_typed(plan, stored_columns(plan))}")
     return phrases

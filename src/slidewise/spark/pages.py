@@ -1,13 +1,13 @@
 """A bucket's state as Spark stores it: a log of pages of rows, and one small record about them.
 
-    record   {format, watermark, next page, pages: [(id, rows, bytes, token)], tally: (...), token, alarm}
+    record   {format, watermark, next page, pages: [(id, rows, bytes, token)], ledger: (...), token, alarm}
     page k   the rows that came in one batch, as an Arrow-IPC stream; or, after compaction, the rows that still matter
-    tally    for windows with a step of rows: of each key, how many rows are in no page any more
+    ledger    for windows with a step of rows: of each key, how many rows are in no page any more
 
 Rows are only appended, so a worker that holds the windows as of an older token catches up by reading the pages written
 since, and a worker that holds nothing builds them from all pages. A page goes when none of its rows matters any more;
-pages that are mostly dead, or many and small, are rewritten as one. Rows per key = its tally + its rows in pages, after
-every commit. Nothing here is ever unpickled.
+pages that are mostly dead, or many and small, are rewritten as one. After every commit, a key's rows = its
+ledger + its rows in pages. Nothing here is ever unpickled.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from slidewise.errors import SnapshotError
 
 FORMAT = 1
 
-TALLY = -1
-"""The id of the page that holds the tally."""
+LEDGER = -1
+"""The id of the page that holds the ledger."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Record:
     tokens: list[str] = field(default_factory=list)
     alarm: int | None = None
     late: int = 0
-    tally: Page | None = None
+    ledger: Page | None = None
 
     def encode(self) -> bytes:
         """As bytes, with the format's number."""
@@ -63,7 +63,7 @@ class Record:
             if version > FORMAT:
                 raise SnapshotError(f"state of format {version}; this version of slidewise reads up to {FORMAT}")
             found["pages"] = [Page(**page) for page in found["pages"]]
-            found["tally"] = Page(**found["tally"]) if found.get("tally") else None
+            found["ledger"] = Page(**found["ledger"]) if found.get("ledger") else None
             return cls(**found)
         except (ValueError, KeyError, TypeError) as error:
             raise SnapshotError(f"the bucket's record is damaged: {error}") from error

@@ -31,7 +31,13 @@ class Recipe:
     def plan(self) -> Plan:
         """The checked plan."""
         return make_plan(
-            self.types, self.aggregates, self.window, by=self.by, order=self.order, algorithm=self.algorithm
+            self.types,
+            self.aggregates,
+            self.window,
+            by=self.by,
+            order=self.order,
+            algorithm=self.algorithm,
+            positions=False,
         )
 
     def packed(self) -> bytes:

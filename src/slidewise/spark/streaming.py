@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructField, StructType, TimestampType
 
+from slidewise.duration import nanoseconds
 from slidewise.engine.keyed import HIDDEN, TIE
 from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError, bad
@@ -24,7 +25,6 @@ from slidewise.spark.fingerprint import describe, fingerprint_schema, stored_col
 from slidewise.spark.pack import BUCKET, NUMBER, PACKET, labels_for, packer, unpacker
 from slidewise.spark.processor import METRICS, OUTPUT, SlideProcessor
 from slidewise.spark.recipe import Recipe
-from slidewise.windows.duration import nanoseconds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -53,11 +53,16 @@ class Bank:
         self.own = own
         self.planes = planes
         self.links = links
-        self.cols = self._columns(64)
+        self._arena = self._columns(64)
         self._rows: Any = np.zeros((8, OWN + own), dtype=np.int64) if compiled else []
         self.regs: Any = self._rows[:0]
         self.used = 0
         self.wasted = 0
+
+    @property
+    def cols(self) -> tuple[Any, ...]:
+        """The columns, as the kernels take them."""
+        return self._arena
 
     @property
     def slots(self) -> int:
@@ -113,8 +118,8 @@ class Bank:
         """Rewrite the arena where most of it is dead; O(live), so amortized O(1) per insert and evict."""
         if self.wasted * 2 <= self.used and self.used <= max(SPARSE, 8 * self._live()):
             return
-        old = self.cols
-        self.cols, self.used, self.wasted = self._columns(64), 0, 0
+        old = self._arena
+        self._arena, self.used, self.wasted = self._columns(64), 0, 0
         for slot in range(self.slots):
             registers = self.regs[slot]
             base, mask = int(registers[BASE]), int(registers[MASK])
@@ -141,18 +146,18 @@ class Bank:
         self.used += self._region(size)
         if mask >= 0:
             self.wasted += self._region(mask + 1)
-            self._copy(self.cols, registers, base, mask)
+            self._copy(self._arena, registers, base, mask)
 
     def _region(self, size: int) -> int:
         return self.extra + max(self.planes, self.links) * size
 
     def _make_room(self, need: int) -> None:
-        length = len(self.cols[0])
+        length = len(self._arena[0])
         if self.used + need > length:
             grown = self._columns(max(2 * length, self.used + need))
-            for old, new in zip(self.cols, grown, strict=True):
+            for old, new in zip(self._arena, grown, strict=True):
                 new[: self.used] = old[: self.used]
-            self.cols = grown
+            self._arena = grown
 
     def _columns(self, length: int) -> tuple[Any, ...]:
         if not self.links:
@@ -169,7 +174,7 @@ class Bank:
         """What lives in the ring at `base`, `mask` of `old`, into the slot's ring of today."""
         source = self._places(registers, base, mask)
         target = self._places(registers, int(registers[BASE]), int(registers[MASK]))
-        for before, column in zip(old, self.cols, strict=True):
+        for before, column in zip(old, self._arena, strict=True):
             if isinstance(column, list):
                 for place, taken in zip(target.tolist(), source.tolist(), strict=True):
                     column[place] = before[taken]

@@ -5,6 +5,8 @@
 | rung              | taken when                                      | because                                     |
 | ----------------- | ----------------------------------------------- | ------------------------------------------- |
 | asked for         | `algorithm=` names one                          | the user knows; refused if it cannot serve  |
+| `running_tally`   | the aggregate has a tally that can take out     | O(1) per event, exact, no partial per row   |
+| `block_tallies`   | the aggregate has a tally                       | big partials: one per block, not per row    |
 | blocked           | a fixed number of rows, whole columns, compiled | no bounds to read, two scans side by side   |
 | `two_stacks_lite` | otherwise                                       | ≤ 3 ⊕ per element on average, n + 1 partials |
 """
@@ -15,7 +17,9 @@ from dataclasses import dataclass
 
 from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
+from slidewise.swag.block_tallies import BlockTallies
 from slidewise.swag.recalculate import Recalculate
+from slidewise.swag.running_tally import RunningTally
 from slidewise.swag.structure import Structure
 from slidewise.swag.two_stacks_lite import TwoStacksLite
 
@@ -53,6 +57,10 @@ def choose(monoid: Monoid, *, algorithm: str = "auto", fixed_rows: bool = False,
         structure = ALGORITHMS[algorithm]
         structure.refuse(monoid)
         return Choice(structure, blocked=False, reason=f"asked for by algorithm={algorithm!r}")
+    if monoid.tally is not None and monoid.tally.remove is not None:
+        return Choice(RunningTally, blocked=False, reason="values are added and taken out again in one tally")
+    if monoid.tally is not None:
+        return Choice(BlockTallies, blocked=False, reason="big partials: one tally per block, raw values inside")
     if fixed_rows and compiled:
         return Choice(TwoStacksLite, blocked=True, reason="a fixed number of rows over whole columns, by blocked scans")
     return Choice(TwoStacksLite, blocked=False, reason="amortized O(1) for any monoid, with the fewest partials")

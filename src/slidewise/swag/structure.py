@@ -38,6 +38,8 @@ class Structure:
         None: the window grows as needed. A number: memory is allocated once, and a further insert is an error.
     types
         None: object mode, any Python value. Dtype names, e.g. ``("float64",)``: compiled mode for such columns.
+    arity
+        How many values the monoid's lift takes, in object mode.
 
     >>> from slidewise.swag import ALGORITHMS
     >>> import slidewise as sw
@@ -52,6 +54,7 @@ class Structure:
     extra: ClassVar[int] = 0
     planes: ClassVar[int] = 1
     links: ClassVar[int] = 0
+    tallies: ClassVar[bool] = False
 
     @staticmethod
     def build(ops: Ops, jit: Jit) -> Steps:
@@ -64,19 +67,26 @@ class Structure:
         sizes = {"extra": cls.extra, "own": cls.own, "planes": cls.planes, "links": cls.links}
         return Bank(ops.columns, compiled=ops.compiled, **sizes)
 
+    @classmethod
+    def ops(cls, monoid: Monoid, types: tuple[str, ...] | None, arity: int = 1) -> Ops:
+        """The monoid's functions as this algorithm takes them; `types` None is object mode."""
+        return object_ops(monoid, arity) if types is None else compiled_ops(monoid, types)
+
     def check(self) -> None:
         """Assert the algorithm's invariants; O(n)."""
         registers = self._bank.regs[0]
         assert 0 <= registers[HEAD] <= registers[TAIL], "head and tail"
         assert registers[LAST] < registers[TAIL], "last value"
 
-    def __init__(self, monoid: Monoid, capacity: int | None = None, *, types: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self, monoid: Monoid, capacity: int | None = None, *, types: tuple[str, ...] | None = None, arity: int = 1
+    ) -> None:
         _check_capacity(capacity)
         self.refuse(monoid)
         self.monoid = monoid
         self.capacity = capacity
-        self._types: tuple[str | None, ...] = (None,) if types is None else types
-        self._ops = object_ops(monoid, 1) if types is None else compiled_ops(monoid, types)
+        self._types: tuple[str | None, ...] = (None,) * arity if types is None else types
+        self._ops = self.ops(monoid, types, arity)
         self._bank = self.bank(self._ops)
         self._bank.add(capacity if capacity is not None else 0)
         self.clear()
@@ -172,6 +182,12 @@ class Structure:
     def _answers(self, outs: tuple[Any, ...], ok: Any) -> list[Any]:
         if not self._ops.compiled:
             found = outs[0]
+        elif outs[0].ndim == 2:
+            sizes = outs[1].tolist() if len(outs) == 2 else [None] * len(ok)
+            found = [
+                row[:size].tolist() if size is not None else row.tobytes()
+                for row, size in zip(outs[0], sizes, strict=True)
+            ]
         elif self._ops.packed:
             found = list(zip(*(out.tolist() for out in outs), strict=True))
         else:

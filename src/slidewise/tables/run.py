@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from slidewise.engine.arrange import Arranged, arrange, sortable
 from slidewise.engine.batch import Answers, Rows, run_events, run_steps
-from slidewise.engine.columns import Column, to_arrow, to_column
+from slidewise.engine.columns import Column, to_arrow
 from slidewise.engine.plan import END, START, Plan
 
 Source = Callable[[str], pa.ChunkedArray | Column]
@@ -36,7 +36,7 @@ class Result:
     def to_arrow(self) -> pa.Array:
         """As an Arrow array of the planned type."""
         if isinstance(self.outs[0], list):
-            return pa.array(self.to_list(), type=self.arrow)
+            return to_arrow((self.to_list(),), None, self.arrow)
         return to_arrow(self.outs, self.ok, self.arrow)
 
     def to_list(self) -> list[Any]:
@@ -44,7 +44,8 @@ class Result:
         if isinstance(self.outs[0], list):
             return [value if good else None for value, good in zip(self.outs[0], self.ok.tolist(), strict=True)]
         if self.packed:
-            values: list[Any] = list(zip(*(out.tolist() for out in self.outs), strict=True))
+            typed = to_arrow(self.outs, None, self.arrow).to_pylist()
+            values: list[Any] = [tuple(answer.values()) for answer in typed]
         elif self.arrow is None or self.arrow in (pa.int64(), pa.float64()):
             values = self.outs[0].tolist()
         else:
@@ -118,11 +119,7 @@ def _prepare(plan: Plan, source: Source, length: int, presorted: bool) -> tuple[
     keys = [_arrow(source(name)) for name in plan.by]
     order = [(name, _arrow(source(name))) for name in plan.order]
     arranged = arrange(length, keys, order, plan.unit, presorted, plan.reach)
-    columns = {}
-    for name in plan.columns:
-        column = source(name)
-        columns[name] = (column if isinstance(column, Column) else to_column(column, name)).take(arranged.rows)
-    return arranged, columns
+    return arranged, plan.enter(source, length, arranged.rows)
 
 
 def _arrow(column: Any) -> Any:
@@ -135,7 +132,7 @@ def _result(answers: Answers, rows: Any) -> Result:
         ok = _scattered(ok, rows)
         outs = tuple(_scattered(out, rows) for out in outs)
     output = answers.output
-    return Result(output.name, outs, ok, output.arrow, output.ops.packed, output.inputs)
+    return Result(output.name, outs, ok, output.arrow, output.ops.packed, output.columns)
 
 
 def _scattered(values: Any, rows: Any) -> Any:

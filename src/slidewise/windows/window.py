@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
+from slidewise.duration import ALLOWED, in_words, nanoseconds
 from slidewise.errors import ArgumentError, bad, shown, whole
-from slidewise.windows.duration import ALLOWED, in_words, nanoseconds
 
 Ties = Literal["apart", "together"]
 

@@ -1,0 +1,110 @@
+"""Conditions on whole columns: which rows an aggregate's `where` lets through. One Arrow pass per condition.
+
+NaN is larger than any number here as everywhere; a null passes `is null` and nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from slidewise.engine.columns import Column
+from slidewise.errors import ArgumentError
+from slidewise.monoids.condition import COMPARISONS, Condition
+
+ARROW = {
+    "==": pc.equal,
+    "!=": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+PYTHON = dict(
+    zip(COMPARISONS, (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge), strict=True)
+)
+
+
+def check_condition(condition: Condition, arrow: pa.DataType | None, shown: str) -> None:
+    """Raise `ArgumentError` if a column of this type cannot be tested like that."""
+    if arrow is None:
+        return
+    try:
+        passes(pa.array([], type=arrow), condition)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise ArgumentError(
+            f"{shown}: column {condition.column!r} of type {arrow} cannot be tested by {condition!r} ({error})"
+        ) from error
+
+
+def passes(column: Any, condition: Condition) -> Any:
+    """Which rows pass, as booleans."""
+    if isinstance(column, Column):
+        return np.array([passes_one(value, condition) for value in column.values], dtype=np.bool_)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    test, value = condition.test, condition.value
+    if test in ("is null", "is not null"):
+        found = pc.is_null(column) if test == "is null" else pc.is_valid(column)
+    elif test in ("in", "not in"):
+        found = _is_in(column, value)
+        found = pc.if_else(pc.is_valid(column), found if test == "in" else pc.invert(found), False)
+    else:
+        found = _compared(column, test, value)
+    kept = pc.fill_null(found, False)
+    return np.asarray(kept.to_numpy() if isinstance(kept, pa.ChunkedArray) else kept.to_numpy(zero_copy_only=False))
+
+
+def _is_in(column: Any, values: tuple[Any, ...]) -> Any:
+    found = None
+    for value in values:
+        one = _compared(column, "==", value)
+        found = one if found is None else pc.or_(found, one)
+    return pc.and_(pc.is_valid(column), False) if found is None else found
+
+
+def _compared(column: Any, test: str, value: Any) -> Any:
+    floats = pa.types.is_floating(column.type)
+    if isinstance(value, float) and math.isnan(value):
+        nan = pc.is_nan(column) if floats else pc.if_else(pc.is_valid(column), False, None)
+        if test in ("==", ">="):
+            return nan
+        if test in ("!=", "<"):
+            return pc.invert(nan)
+        return pc.or_(nan, pc.invert(nan)) if test == "<=" else pc.and_(nan, pc.invert(nan))
+    found = ARROW[test](column, _scalar(value, column.type))
+    return pc.or_(found, pc.is_nan(column)) if floats and test in (">", ">=") else found
+
+
+def _scalar(value: Any, arrow: pa.DataType) -> Any:
+    """The value in the column's own type where it is exactly that, else as it is."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    natural = pa.scalar(value)
+    if natural.type == arrow or pa.types.is_null(arrow):
+        return pa.scalar(value, type=arrow) if not pa.types.is_null(arrow) else natural
+    if pa.types.is_temporal(arrow) or pa.types.is_decimal(arrow):
+        return pa.scalar(value, type=arrow)
+    return natural
+
+
+def passes_one(value: Any, condition: Condition) -> bool:
+    """True if one Python value passes."""
+    if condition.test in ("is null", "is not null"):
+        return (value is None) == (condition.test == "is null")
+    if value is None:
+        return False
+    if condition.test in ("in", "not in"):
+        return (value in condition.value) == (condition.test == "in")
+    if value != value or condition.value != condition.value:  # NaN is equal to itself and larger than any number
+        value, other = (value != value, 0), (condition.value != condition.value, 0)
+        return bool(PYTHON[condition.test](value, other))
+    try:
+        return bool(PYTHON[condition.test](value, condition.value))
+    except TypeError as error:
+        raise ArgumentError(f"where({condition!r}): cannot be tested on {value!r} ({error})") from error
