@@ -155,8 +155,8 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     lift, combine, lower = _function(monoid, "lift"), _function(monoid, "combine"), _function(monoid, "lower")
     inverse = _function(monoid, "inverse")
     for _ in range(4):
-        lifted, combined, lowered = _types(inputs, fields, packed, lift, combine, lower, inverse)
-        wider = tuple(_wider(*names) for names in zip(fields, lifted, combined, strict=True))
+        given, lowered = _types(inputs, fields, packed, lift, combine, lower, inverse)
+        wider = tuple(_wider(*names) for names in zip(fields, *given, strict=True))
         if wider == fields:
             break
         fields = wider
@@ -244,8 +244,8 @@ def make_answer(lower: Any, put: Any, nullable: bool) -> Callable[..., None]:
 # ---- asking Numba for types -----------------------------------------------------------------------------------------
 def _types(
     inputs: tuple[str, ...], fields: tuple[str, ...], packed: bool, lift: Any, combine: Any, lower: Any, inverse: Any
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, ...], bool, bool]]:
-    """The field types of lift and combine, and the answer's (types, is a tuple, may be None), for these types in."""
+) -> tuple[list[tuple[str, ...]], tuple[tuple[str, ...], bool, bool]]:
+    """The field types that lift, combine and inverse give, and the answer's (types, is a tuple, may be None)."""
     from numba import types as nb
 
     xs = [f"x{k}" for k in range(len(inputs))]
@@ -272,11 +272,11 @@ def _types(
     from_lift, from_combine, from_lower, from_inverse = returned
     nullable = isinstance(from_lower, nb.Optional)
     answer = from_lower.type if nullable else from_lower
-    found = _field_names(from_lift), _field_names(from_combine), _field_names(from_inverse)
+    found = [_field_names(from_lift), _field_names(from_combine), _field_names(from_inverse)]
     for names, function in zip(found, ("lift", "combine", "inverse"), strict=True):
         if len(names) != len(fields):
             raise CannotCompile(f"{function} gives {len(names)} fields, the identity has {len(fields)}")
-    return found[0], found[1], (_field_names(answer), isinstance(answer, nb.BaseTuple), nullable)
+    return found, (_field_names(answer), isinstance(answer, nb.BaseTuple), nullable)
 
 
 def _field_names(numba_type: Any) -> tuple[str, ...]:
