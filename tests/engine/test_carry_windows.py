@@ -23,7 +23,8 @@ def one_run(fresh: bool, rows: int) -> Runs:
 
 
 def columns(values: Any) -> dict[str, Column]:
-    return {"x": Column(frozen(np.asarray(values, dtype=np.int64)))}
+    column = Column(frozen(np.asarray(values, dtype=np.int64)))
+    return {"x": column, "#hash x": column}
 
 
 def room(carry: Carry) -> int:
@@ -33,7 +34,8 @@ def room(carry: Carry) -> int:
 
 @pytest.mark.parametrize("window", [sw.expanding(), sw.session("10 s")], ids=str)
 def test_one_partial_per_key_however_many_rows(window: Any) -> None:
-    carry = Carry(make_plan(TYPES, [sw.sum("x"), sw.max("x")], window, order="t", whole=False))
+    aggregates = [sw.sum("x"), sw.max("x"), sw.approx_distinct("x"), sw.count_distinct("x")]
+    carry = Carry(make_plan(TYPES, aggregates, window, order="t", whole=False))
     carry.add_slot()
     empty, total = room(carry), 0
     for batch in range(50):

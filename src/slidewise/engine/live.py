@@ -241,7 +241,8 @@ class LiveWindow:
         return isinstance(self.aggregate.source, Family) and 0 in self.aggregate.source.columns
 
     def _start(self, monoid: Monoid) -> None:
-        whole_only = isinstance(self.window, Expanding | Session)
+        # A tally alone cannot be read back from a snapshot; with one, the window keeps its events.
+        whole_only = isinstance(self.window, Expanding | Session) and monoid.tally is None
         self.choice = choose(monoid, algorithm=self.algorithm, whole_only=whole_only)
         structure = self.choice.structure
         types = _types_of(monoid, self._kinds(self._kind or "object")) if structure.tallies else None

@@ -6,6 +6,7 @@
 | ----------------- | ----------------------------------------------- | ------------------------------------------- |
 | asked for         | `algorithm=` names one                          | the user knows; refused if it cannot serve  |
 | aggregation tree  | bounds may move backwards (`between`)           | O(log n) ⊕ for any bounds; sweeps if they rise |
+| `whole_tally`     | as `running`, and the aggregate has a tally     | one tally, added to in place                |
 | `running_tally`   | the aggregate has a tally that can take out     | O(1) per event, exact, no partial per row   |
 | `block_tallies`   | the aggregate has a tally                       | big partials: one per block, not per row    |
 | `running`         | only all of it leaves (`expanding`, `session`)  | one partial, one ⊕ per element              |
@@ -35,6 +36,7 @@ from slidewise.swag.structure import Structure
 from slidewise.swag.subtract_on_evict import SubtractOnEvict
 from slidewise.swag.two_stacks import TwoStacks
 from slidewise.swag.two_stacks_lite import TwoStacksLite
+from slidewise.swag.whole_tally import WholeTally
 
 ALGORITHMS: dict[str, type[Structure]] = {
     "recalculate": Recalculate,
@@ -100,6 +102,8 @@ def choose(
     if any_bounds:
         reason = "O(log n) for bounds in any order; swept by two_stacks_lite where they only rise"
         return Choice(TwoStacksLite, blocked=False, reason=reason, tree=True)
+    if whole_only and monoid.tally is not None:
+        return Choice(WholeTally, blocked=False, reason="nothing leaves it by itself, so one tally is enough")
     if monoid.tally is not None and monoid.tally.remove is not None:
         return Choice(RunningTally, blocked=False, reason="values are added and taken out again in one tally")
     if monoid.tally is not None:
