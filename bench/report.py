@@ -11,6 +11,9 @@ from bench.measure import Case, Report, Timing, words
 FLOOR = "floor"
 """Contestants whose names start so are floors: nobody is expected to be faster."""
 
+FEW_BARS = 12
+"""So many bars are all shown; of more, those that are missed."""
+
 
 def show(report: Report, console: Console) -> None:
     """Print everything."""
@@ -62,10 +65,11 @@ def _remarks(report: Report) -> list[str]:
             )
     lines += _drifts(report)
     lines += [f"*         {note}" for note in dict.fromkeys(t.note for t in report.timings if t.note)]
+    few = len(report.bars) <= FEW_BARS
     for bar in report.bars:
-        if not bar.met:
-            sign = "≤" if bar.at_most else "≥"
-            lines.append(f"[red]missed[/]    {bar.what}: {bar.measured:,.2f}, bar {sign} {bar.limit:,g}")
+        if few or not bar.met:
+            sign, verdict = "≤" if bar.at_most else "≥", "[green]met[/]      " if bar.met else "[red]missed[/]   "
+            lines.append(f"{verdict} {bar.what}: {bar.measured:,.2f}, bar {sign} {bar.limit:,g}")
     lines.append(f"[green]met[/]       {sum(bar.met for bar in report.bars)} of {len(report.bars)} bars")
     return lines
 

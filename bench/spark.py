@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.measure import ROOT
+from bench.measure import ROOT, Bar, Report, words
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,3 +65,35 @@ def spread_keys(spark: SparkSession, count: int) -> list[int]:
     for key, place in found:
         places.setdefault(place, []).append(key)
     return [places[number % CORES][number // CORES] for number in range(count)]
+
+
+def boxed(call: Callable[[], None], seconds: float, most: int = 3) -> tuple[float, ...]:
+    """Wall time of each of up to `most` calls, no more than fit into so many seconds but for the first.
+
+    The caller has warmed up what is called, on less data.
+    """
+    taken: list[float] = []
+    while len(taken) < most and (not taken or sum(taken) + max(taken) <= seconds):
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return tuple(taken)
+
+
+def worst(what: str, found: Mapping[str, float | None], limit: float, *, at_most: bool) -> list[Bar]:
+    """One bar for all cases: the worst of them, named; none if nothing was measured."""
+    known = {case: value for case, value in found.items() if value is not None}
+    if not known:
+        return []
+    case = (max if at_most else min)(known, key=known.__getitem__)
+    return [Bar(f"{what}; worst: {case}", known[case], limit, at_most=at_most)]
+
+
+def flatness(report: Report, who: str) -> dict[str, float | None]:
+    """Slowest through fastest window, by the rest of the case; for cases with more than one window."""
+    groups: dict[str, list[float]] = {}
+    for timing in report.timings:
+        if timing.who == who and timing.nanoseconds is not None:
+            rest = words({key: value for key, value in timing.case.items() if key != "window"})
+            groups.setdefault(rest, []).append(timing.nanoseconds)
+    return {rest: max(times) / min(times) for rest, times in groups.items() if len(times) > 1}

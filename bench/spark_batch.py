@@ -1,11 +1,11 @@
-"""Spark batch: 10 M rows, few keys and many, windows of 10 to 10^6 rows, to the noop sink.
+"""Spark batch: 10 M rows, 4 keys and windows of 10 to 10^6 rows, then 100,000 keys; all to the noop sink.
 
     Parquet ──► repartition(key) ──► sortWithinPartitions(key, ts) ──► window ──► noop
 
 Peers: Spark's own window functions, by default and with the segment tree that can be switched on. The default folds
-each frame anew; where that would take hours it runs on fewer rows, and its time is multiplied by the ratio of elements
-folded. With 100,000 keys a key has 100 rows, so no frame is longer; the bars are asked for all the same.
-Floor: the same shuffle and sort with a mapInArrow that returns its rows as they are.
+each frame anew, so it gets fewer rows where frames are long, and none where no number of rows would both end in time
+and fill the frames; its rows/s are those of the rows it had. Floor: the same shuffle and sort with a mapInArrow that
+returns its rows as they are; it knows no window, so it is timed once per set of keys.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,21 +22,32 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import slidewise as sw
-from bench.measure import Bar, Case, Report, Timing, timed, words
-from bench.spark import session, spread_keys
+from bench.measure import Case, Report, Timing, words
+from bench.spark import boxed, flatness, session, spread_keys, worst
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 SEED = 20140901
-KEYS = (4, 100_000)
-WINDOWS = (10, 10_000, 1_000_000)
-AGGREGATES = ("max", "stddev")
 US, TREE, DEFAULT, FLOOR = "slidewise", "Spark, segment tree", "Spark, default", "floor: identity"
 TREE_SETTING = "spark.sql.window.segmentTree.enabled"
 SMALL = 20_000
-FOLDED = {True: 2e7, False: 3e8}  # elements that the default may fold: quick, or not
 FLAT = 1.5
+
+
+@dataclass(frozen=True)
+class Size:
+    """Rows; (keys, aggregate, window) of each case; seconds per contestant and case; elements the default may fold."""
+
+    rows: int
+    cases: tuple[tuple[int, str, int], ...]
+    seconds: float
+    folded: float
+
+
+FEW_KEYS = tuple(itertools.product((4,), ("max", "stddev"), (10, 10_000, 1_000_000)))
+FULL = Size(10_000_000, (*FEW_KEYS, (100_000, "max", 100)), 12.0, 1.2e9)
+QUICK = Size(1_000_000, tuple(case for case in FEW_KEYS if case[1] == "max"), 1.0, 6e8)
 
 Contestant = Callable[["DataFrame", str, int], "DataFrame"]
 
@@ -55,28 +67,33 @@ def spark_window(df: DataFrame, aggregate: str, w: int) -> DataFrame:
     return df.withColumn("answer", getattr(F, aggregate)("value").over(frame))
 
 
-def identity(df: DataFrame, aggregate: str, w: int) -> DataFrame:
+def identity(df: DataFrame) -> DataFrame:
     def same(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from batches
 
     return df.repartition("key").sortWithinPartitions("key", "ts").mapInArrow(same, df.schema)
 
 
-CONTESTANTS: dict[str, Contestant] = {US: slidewise, TREE: spark_window, DEFAULT: spark_window, FLOOR: identity}
+CONTESTANTS: dict[str, Contestant] = {US: slidewise, TREE: spark_window, DEFAULT: spark_window}
 
 
 def run(quick: bool, say: Callable[[str], None]) -> Report:
     """Check and time every contestant on every case."""
-    rows, times = (1_000_000, 1) if quick else (10_000_000, 3)
+    size = QUICK if quick else FULL
     report = Report("spark_batch", quick, "thousand rows/s", US)
+    frames: dict[int, DataFrame] = {}
+    floors: dict[int, tuple[float, ...]] = {}
     with tempfile.TemporaryDirectory(prefix="slidewise-bench-") as scratch, session(Path(scratch)) as spark:
-        for keys in KEYS:
-            df = _workload(spark, Path(scratch), keys, rows)
-            for aggregate, w in itertools.product(AGGREGATES, WINDOWS):
-                case: Case = {"aggregate": aggregate, "keys": keys, "window": w}
-                say(words(case))
-                for who in CONTESTANTS:
-                    report.timings.append(_timing(spark, df, who, case, rows, times, quick))
+        for keys, aggregate, w in size.cases:
+            case: Case = {"aggregate": aggregate, "keys": keys, "window": w}
+            say(words(case))
+            if keys not in frames:
+                frames[keys] = df = _workload(spark, Path(scratch), keys, size.rows)
+                _write(identity(df.where(f"ts < {SMALL}")))
+                floors[keys] = boxed(lambda df=df: _write(identity(df)), size.seconds)
+            timings = [_timing(spark, frames[keys], who, case, size) for who in CONTESTANTS]
+            report.timings += [timing for timing in timings if timing is not None]
+            report.timings.append(Timing(case, FLOOR, size.rows, floors[keys]))
     _bars(report)
     return report
 
@@ -94,38 +111,35 @@ def _workload(spark: SparkSession, scratch: Path, keys: int, rows: int) -> DataF
     return spark.read.parquet(str(folder))
 
 
-def _timing(spark: SparkSession, df: DataFrame, who: str, case: Case, rows: int, times: int, quick: bool) -> Timing:
+def _timing(spark: SparkSession, df: DataFrame, who: str, case: Case, size: Size) -> Timing | None:
+    """None if the contestant cannot take part; the check has warmed it up."""
     build = CONTESTANTS[who]
     aggregate, w, keys = str(case["aggregate"]), int(case["window"]), int(case["keys"])
+    rows = _fewer(size, keys, w) if who == DEFAULT else size.rows
+    if rows < size.rows and rows / keys < w:
+        return None
     spark.conf.set(TREE_SETTING, str(who == TREE).lower())
     small = df.where(f"ts < {SMALL}")
-    wrong = "" if who == FLOOR else _wrong(build(small, aggregate, w).toArrow(), small.toArrow(), aggregate, w, keys)
+    wrong = _wrong(build(small, aggregate, w).toArrow(), small.toArrow(), aggregate, w)
     if wrong:
         return Timing(case, who, rows, wrong=wrong)
-    fewer = _fewer(rows, keys, w, FOLDED[quick]) if who == DEFAULT else rows
-    part = df if fewer == rows else df.where(f"ts < {fewer}")
-    seconds = timed(lambda: build(part, aggregate, w).write.format("noop").mode("overwrite").save(), times)
-    if fewer == rows:
-        return Timing(case, who, rows, seconds)
-    scale = _folded(rows, keys, w) / _folded(fewer, keys, w)
-    note = f"{who}: on fewer rows, extrapolated by the elements it folds"
-    return Timing(case, who, rows, tuple(scale * taken for taken in seconds), note=note)
+    part = df if rows == size.rows else df.where(f"ts < {rows}")
+    seconds = boxed(lambda: _write(build(part, aggregate, w)), size.seconds)
+    note = "" if rows == size.rows else f"{who}: on {rows:,} rows, window {w:,}; not extrapolated"
+    return Timing(case, who, rows, seconds, note=note)
 
 
-def _folded(rows: int, keys: int, w: int) -> float:
-    """Elements in all frames of w rows."""
-    each = rows / keys
-    return keys * (each * each / 2 if each <= w else w * w / 2 + (each - w) * w)
+def _write(df: DataFrame) -> None:
+    df.write.format("noop").mode("overwrite").save()
 
 
-def _fewer(rows: int, keys: int, w: int, most: float) -> int:
-    """Rows, at most these, that fold at most so many elements."""
-    while rows > 1000 and _folded(rows, keys, w) > most:
-        rows = int(rows * 0.8)
-    return rows
+def _fewer(size: Size, keys: int, w: int) -> int:
+    """All rows, or as many as fold no more elements than the default may."""
+    frame = min(w, size.rows // keys)
+    return size.rows if size.rows * frame <= size.folded else int(size.folded / frame) // 1000 * 1000
 
 
-def _wrong(answers: pa.Table, rows: pa.Table, aggregate: str, w: int, keys: int) -> str:
+def _wrong(answers: pa.Table, rows: pa.Table, aggregate: str, w: int) -> str:
     """Compare a small run with Slidewise on the Arrow table; which is tested against the definition elsewhere."""
     expected = sw.slide(rows, getattr(sw, aggregate)("value").alias("answer"), sw.trailing(w), by="key", order="ts")
     if answers.num_rows != expected.num_rows:
@@ -137,13 +151,13 @@ def _wrong(answers: pa.Table, rows: pa.Table, aggregate: str, w: int, keys: int)
 
 
 def _bars(report: Report) -> None:
-    report.flat(US, "window", FLAT)
-    for case in report.cases():
-        tree, default = report.ratio(case, TREE, US), report.ratio(case, DEFAULT, US)
-        floor = report.ratio(case, US, FLOOR)
-        if tree is not None:
-            report.bars.append(Bar(f"{words(case)}: times as fast as Spark's segment tree", tree, 2.0, at_most=False))
-        if default is not None and case["window"] == 10_000:
-            report.bars.append(Bar(f"{words(case)}: times as fast as Spark's default", default, 50.0, at_most=False))
-        if floor is not None:
-            report.bars.append(Bar(f"{words(case)}: time through the floor's", floor, 1.3))
+    cases = report.cases()
+    tree = {words(case): report.ratio(case, TREE, US) for case in cases}
+    default = {words(case): report.ratio(case, DEFAULT, US) for case in cases if case["window"] == 10_000}
+    floor = {words(case): report.ratio(case, US, FLOOR) for case in cases}
+    report.bars += [
+        *worst("times as fast as Spark's segment tree", tree, 2.0, at_most=False),
+        *worst("times as fast as Spark's default", default, 50.0, at_most=False),
+        *worst("time through the floor's", floor, 1.3, at_most=True),
+        *worst("flat in the window, slowest through fastest", flatness(report, US), FLAT, at_most=True),
+    ]

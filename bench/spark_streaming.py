@@ -1,10 +1,12 @@
-"""Spark streaming, steady state: an answer per event, 10 and 10,000 keys, windows of 10 to 10^5 rows and of 60 s.
+"""Spark streaming, steady state: an answer per event, 10 and 10,000 keys, the last 10 to 10^6 rows, 60 s and 600 s.
 
     Parquet files, one per micro-batch ──► query ──► noop; rows/s of a batch = its rows through its trigger's time
 
-The first batches start workers, load kernels and compile Spark's own code; they are reported apart.
-Peer: Spark's ``window(60 s, 1 s)``, which copies each row 60 times and answers once a second and key, not once an
-event; it gets fewer batches. Floor: the same packets through a processor that returns them as they are.
+The first batches start workers, load kernels and compile Spark's own code; they do not count. Peers: Spark's
+``window(60 s, 1 s)`` and ``window(600 s, 1 s)``, which copy each row 60 and 600 times and answer once a second and key,
+not once an event; each runs as many batches as fit into its time box, of a size it can manage (the larger the better
+for it, since planning 600 copies of a row costs seconds by itself). Floor: the same packets through a processor that
+returns them as they are.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ import pyarrow.parquet as pq
 
 import slidewise as sw
 from bench.identity import identity
-from bench.measure import Bar, Case, Report, Timing, words
-from bench.spark import CORES, session
+from bench.measure import Case, Report, Timing, words
+from bench.spark import CORES, flatness, session, worst
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,35 +36,60 @@ SCHEMA = "key LONG, ts TIMESTAMP, value DOUBLE"
 START = 1_600_000_000_000_000
 TICK = 100  # microseconds between events
 LATENESS_SECONDS = 2
-LATENESS = f"{LATENESS_SECONDS} s"
 KEYS = (10, 10_000)
-TIME = "60 s"
-US, SPARK, FLOOR = "slidewise", "Spark, window(60 s, 1 s)", "floor: identity"
-FIRST = "slidewise, first batches"
+SPANS = {"60 s": 60, "600 s": 600}
+US, FLOOR = "slidewise", "floor: identity"
+PEERS = {span: f"Spark, window({span}, 1 s)" for span in SPANS}
+LIMITS = {"60 s": 30.0, "600 s": 100.0}
 FLAT = 1.5
 ROWS_PER_SECOND_ON_TWO_CORES = 350_000
+
+Query = Callable[["DataFrame", "int | str"], "DataFrame"]
 
 
 @dataclass(frozen=True)
 class Size:
-    """Rows per batch, how many batches, the first that counts as steady; batches for Spark's own window; windows."""
+    """How much of everything.
+
+    Attributes
+    ----------
+    rows
+        Rows of a micro-batch; `peer_rows` are those of Spark's own windows, by keys and span.
+    windows
+        Windows of ours, with the batches each gets; the last `steady` of them count.
+    seconds
+        The time box of a query: at its end no further batch counts, once there is one that does.
+    """
 
     rows: int
-    batches: int
+    peer_rows: dict[tuple[int, str], int]
+    windows: dict[int | str, int]
     steady: int
-    spark_batches: int
-    spark_steady: int
-    windows: tuple[int | str, ...]
+    seconds: float
+    peer_seconds: float
 
 
-FULL = Size(500_000, 14, 8, 5, 3, (10, 1_000, 100_000, TIME))
-QUICK = Size(100_000, 6, 3, 3, 2, (10, 100_000, TIME))
+FULL = Size(
+    rows=500_000,
+    peer_rows={(10, "60 s"): 500_000, (10, "600 s"): 500_000, (10_000, "60 s"): 50_000, (10_000, "600 s"): 5_000},
+    windows={10: 9, 1_000_000: 24, "60 s": 9, "600 s": 14},
+    steady=4,
+    seconds=60.0,
+    peer_seconds=25.0,
+)
+QUICK = Size(
+    rows=100_000,
+    peer_rows={(10, "60 s"): 100_000, (10_000, "60 s"): 10_000},
+    windows={10: 4, "60 s": 4},
+    steady=2,
+    seconds=6.0,
+    peer_seconds=3.0,
+)
 
 
 def slidewise(events: DataFrame, window: int | str) -> DataFrame:
-    answers: DataFrame = sw.slide(
-        events, sw.max("value"), sw.trailing(window), by="key", order="ts", lateness=_lateness(events)
-    )
+    lateness = f"{LATENESS_SECONDS} s" if events.isStreaming else None
+    answers: DataFrame = sw.slide(events, sw.max("value"), sw.trailing(window), by="key", order="ts", lateness=lateness)
     return answers
 
 
@@ -70,15 +97,12 @@ def spark_window(events: DataFrame, window: int | str) -> DataFrame:
     from pyspark.sql import functions as F
 
     marked = events.withWatermark("ts", f"{LATENESS_SECONDS} seconds") if events.isStreaming else events
-    return marked.groupBy("key", F.window("ts", "60 seconds", "1 second")).agg(F.max("value").alias("max_value"))
+    span = F.window("ts", f"{SPANS[str(window)]} seconds", "1 second")
+    return marked.groupBy("key", span).agg(F.max("value").alias("max_value"))
 
 
 def floor(events: DataFrame, window: int | str) -> DataFrame:
     return identity(events.withWatermark("ts", f"{LATENESS_SECONDS} seconds"), "key")
-
-
-def _lateness(events: DataFrame) -> str | None:
-    return LATENESS if events.isStreaming else None
 
 
 def run(quick: bool, say: Callable[[str], None]) -> Report:
@@ -87,34 +111,40 @@ def run(quick: bool, say: Callable[[str], None]) -> Report:
     report = Report("spark_streaming", quick, "thousand rows/s", US)
     with tempfile.TemporaryDirectory(prefix="slidewise-bench-") as scratch, session(Path(scratch)) as spark:
         for keys in KEYS:
-            folder = _write_files(Path(scratch, f"events-{keys}"), keys, size)
-            wrong = _wrong(spark, Path(scratch, f"check-{keys}"), keys)
-            for window in size.windows:
+            place = Path(scratch, str(keys))
+            say(f"keys {keys:,}: {FLOOR}, and the check")
+            wrong = _wrong(spark, place / "check", keys)
+            least = _rates(spark, floor, place, keys, size.rows, "", min(size.windows.values()), size.seconds)
+            for window, batches in size.windows.items():
                 case: Case = {"keys": keys, "window": window}
                 say(words(case))
-                rates = _rates(spark, slidewise, folder, window, size.batches)
-                _add(report, case, US, rates[size.steady :], wrong[US])
-                _add(report, case, FIRST, rates[: size.steady], wrong[US], note=f"{FIRST}: before batch {size.steady}")
-            say(f"keys {keys:,}: {FLOOR}")
-            rates = _rates(spark, floor, folder, "", size.batches)
-            for window in size.windows:
-                _add(report, {"keys": keys, "window": window}, FLOOR, rates[size.steady :], "")
-            say(f"keys {keys:,}: {SPARK}")
-            rates = _rates(spark, spark_window, folder, TIME, size.spark_batches)[size.spark_steady :]
-            note = f"{SPARK}: {size.spark_batches} batches, steady from batch {size.spark_steady}; an answer per second"
-            _add(report, {"keys": keys, "window": TIME}, SPARK, rates, wrong[SPARK], note=note)
+                rates = _rates(spark, slidewise, place, keys, size.rows, window, batches, size.seconds)
+                _add(report, case, US, rates[-size.steady :], wrong[US])
+                if window in SPANS:
+                    rows, span = size.peer_rows[keys, str(window)], str(window)
+                    say(f"{words(case)}: {PEERS[span]}")
+                    rates = _rates(spark, spark_window, place, keys, rows, span, 8, size.peer_seconds)
+                    note = f"{PEERS[span]}: batches of {rows:,} rows with {keys:,} keys; an answer per second and key"
+                    _add(report, case, PEERS[span], rates[1:] or rates, wrong[PEERS["60 s"]], note)
+                _add(report, case, FLOOR, least[-size.steady :], "")
     _bars(report)
     return report
 
 
-def _write_files(folder: Path, keys: int, size: Size) -> Path:
-    """A file per micro-batch: events in order of time but for the last second of disorder, keys at random."""
-    folder.mkdir(parents=True)
-    now = time.time()
-    for number in range(size.batches):
-        path = folder / f"{number:05}.parquet"
-        pq.write_table(_events(number, size.rows, keys), path)
-        os.utime(path, (now - size.batches + number,) * 2)  # Spark takes the oldest file first
+def _files(place: Path, keys: int, rows: int, batches: int) -> Path:
+    """A folder with a file per micro-batch: events in order but for the last second of disorder, keys at random."""
+    folder = place / f"{batches}-of-{rows}"
+    folder.mkdir(parents=True, exist_ok=True)
+    known = place / f"all-of-{rows}"
+    known.mkdir(exist_ok=True)
+    now = time.time() - 3600
+    for number in range(batches):
+        path = known / f"{number:05}.parquet"
+        if not path.exists():
+            pq.write_table(_events(number, rows, keys), path)
+            os.utime(path, (now + number,) * 2)  # Spark takes the oldest file first
+        if not (folder / path.name).exists():
+            os.link(path, folder / path.name)
     return folder
 
 
@@ -131,14 +161,20 @@ def _events(number: int, rows: int, keys: int) -> pa.Table:
     )
 
 
-Query = Callable[["DataFrame", "int | str"], "DataFrame"]
-
-
-def _rates(spark: SparkSession, query: Query, folder: Path, window: int | str, batches: int) -> list[tuple[int, float]]:
-    """Rows and seconds of each micro-batch that had rows."""
-    limited = folder if batches >= len(list(folder.iterdir())) else _fewer_files(folder, batches)
-    events = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(limited))
-    with tempfile.TemporaryDirectory(prefix="checkpoint-", dir=folder.parent) as checkpoint:
+def _rates(
+    spark: SparkSession,
+    query: Query,
+    place: Path,
+    keys: int,
+    rows: int,
+    window: int | str,
+    batches: int,
+    seconds: float,
+) -> list[tuple[int, float]]:
+    """Rows and seconds of each micro-batch that had rows and ended in time; of the first two in any case."""
+    folder = _files(place, keys, rows, batches)
+    events = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
+    with tempfile.TemporaryDirectory(prefix="checkpoint-", dir=place) as checkpoint:
         running = (
             query(events, window)
             .writeStream.format("noop")
@@ -146,18 +182,12 @@ def _rates(spark: SparkSession, query: Query, folder: Path, window: int | str, b
             .trigger(availableNow=True)
             .start()
         )
-        running.awaitTermination()
+        deadline = time.monotonic() + seconds
+        while not running.awaitTermination(0.2):
+            if time.monotonic() > deadline and len(running.recentProgress) > 1:
+                running.stop()
         progress = [report for report in running.recentProgress if report["numInputRows"]]
     return [(report["numInputRows"], report["durationMs"]["triggerExecution"] / 1000) for report in progress]
-
-
-def _fewer_files(folder: Path, batches: int) -> Path:
-    fewer = folder.with_name(f"{folder.name}-{batches}")
-    if not fewer.exists():
-        fewer.mkdir()
-        for path in sorted(folder.iterdir())[:batches]:
-            os.link(path, fewer / path.name)
-    return fewer
 
 
 def _add(report: Report, case: Case, who: str, rates: list[tuple[int, float]], wrong: str, note: str = "") -> None:
@@ -168,28 +198,28 @@ def _add(report: Report, case: Case, who: str, rates: list[tuple[int, float]], w
         report.timings.append(Timing(case, who, rows, tuple(s * rows / n for n, s in rates), note=note))
 
 
-def _wrong(spark: SparkSession, folder: Path, keys: int) -> dict[str, str]:
+def _wrong(spark: SparkSession, place: Path, keys: int) -> dict[str, str]:
     """Small runs against the same call on an Arrow table, which is tested against the definition elsewhere."""
-    size = Size(20_000, 3, 0, 3, 0, ())
-    _write_files(folder, keys, size)
-    table = pa.concat_tables(_events(number, size.rows, keys) for number in range(size.batches))
-    streamed = _collected(spark, folder)
-    newest = START + (size.rows * size.batches - 1) * TICK
+    rows, batches, span = 20_000, 3, "60 s"
+    folder = _files(place, keys, rows, batches)
+    table = pa.concat_tables(_events(number, rows, keys) for number in range(batches))
+    streamed = _collected(spark, folder, span)
+    newest = START + (rows * batches - 1) * TICK
     answered = newest // 1000 * 1000 - LATENESS_SECONDS * 1_000_000  # Spark keeps its watermark in milliseconds
-    expected = sw.slide(table, sw.max("value"), sw.trailing(TIME), by="key", order="ts")
+    expected = sw.slide(table, sw.max("value"), sw.trailing(span), by="key", order="ts")
     expected = expected.filter(pa.array(expected["ts"].cast(pa.int64()).to_numpy() <= answered))
     batch = spark.read.schema(SCHEMA).parquet(str(folder))
-    windows = spark_window(batch, TIME).selectExpr("key", "window.end ts", "max_value").toArrow()
-    steps = sw.slide(table, sw.max("value"), sw.trailing(TIME).every("1 s"), by="key", order="ts")
+    windows = spark_window(batch, span).selectExpr("key", "window.end ts", "max_value").toArrow()
+    steps = sw.slide(table, sw.max("value"), sw.trailing(span).every("1 s"), by="key", order="ts")
     steps = steps.select(["key", "window_end", "max_value"]).rename_columns(["key", "ts", "max_value"])
-    return {US: _differ(streamed, expected), SPARK: _differ(windows, steps)}
+    return {US: _differ(streamed, expected), PEERS[span]: _differ(windows, steps)}
 
 
-def _collected(spark: SparkSession, folder: Path) -> pa.Table:
+def _collected(spark: SparkSession, folder: Path, span: str) -> pa.Table:
     events = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
     parts: list[pa.Table] = []
     with tempfile.TemporaryDirectory(prefix="checkpoint-", dir=folder.parent) as checkpoint:
-        running = slidewise(events, TIME).writeStream.foreachBatch(lambda frame, _: parts.append(frame.toArrow()))
+        running = slidewise(events, span).writeStream.foreachBatch(lambda frame, _: parts.append(frame.toArrow()))
         running.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
     return pa.concat_tables(parts)
 
@@ -213,12 +243,15 @@ def _columns(table: pa.Table) -> Iterator[Any]:
 
 
 def _bars(report: Report) -> None:
-    report.flat(US, "window", FLAT)
-    for case in report.cases():
-        ours = report.find(case, US)
-        if ours is not None and ours.nanoseconds is not None and CORES == 2:
-            what = f"{words(case)}: thousand rows/s, steady, on two cores"
-            report.bars.append(Bar(what, 1e6 / ours.nanoseconds, ROWS_PER_SECOND_ON_TWO_CORES / 1000, at_most=False))
-        spark = report.ratio(case, SPARK, US)
-        if spark is not None:
-            report.bars.append(Bar(f"{words(case)}: times as fast as {SPARK}", spark, 30.0, at_most=False))
+    ours = [timing for timing in report.timings if timing.who == US and timing.nanoseconds is not None]
+    rates = {words(timing.case): 1e6 / timing.nanoseconds for timing in ours if timing.nanoseconds is not None}
+    if CORES == 2:
+        limit = ROWS_PER_SECOND_ON_TWO_CORES / 1000
+        report.bars += worst("thousand rows/s, steady, on two cores", dict(rates), limit, at_most=False)
+    flat = flatness(report, US)
+    report.bars += worst("flat in the window, slowest through fastest", flat, FLAT, at_most=True)
+    for span, limit in LIMITS.items():
+        for keys in KEYS:
+            case: Case = {"keys": keys, "window": span}
+            found = {words(case): report.ratio(case, PEERS[span], US)}
+            report.bars += worst(f"times as fast as {PEERS[span]}", found, limit, at_most=False)

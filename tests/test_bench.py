@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from bench import peers
 from bench.arrays import TOLERANCE, workload
 from bench.measure import Bar, Report, Timing, timed
 from bench.report import show
+from bench.spark import boxed, flatness, worst
 
 LIBRARIES = {"pandas": "pandas", "Polars": "polars", "bottleneck": "bottleneck", "DuckDB": "duckdb"}
 CASE = {"statistic": "max", "window": 16}
@@ -77,6 +79,7 @@ def test_the_screen_says_who_wins_who_is_wrong_and_what_is_missed() -> None:
     assert "peer wins" in said
     assert "liar: answers differ; not timed" in said
     assert "missed    broken: 10.00, bar ≥ 50" in said
+    assert "met       kept: 1.00, bar ≤ 1.5" in said
     assert "1 of 2 bars" in said
     assert "floor: copy takes" not in said
 
@@ -103,6 +106,27 @@ def test_flat_compares_windows_within_a_group() -> None:
         made.timings.append(Timing({"statistic": statistic, "window": w}, "us", 1, (taken,)))
     made.flat("us", "window", 1.5)
     assert [round(bar.measured, 3) for bar in made.bars] == [1.2, 1.0]
+
+
+def test_a_time_box_holds_but_for_the_first_call() -> None:
+    assert len(boxed(lambda: None, 10.0, most=3)) == 3
+    assert len(boxed(lambda: time.sleep(0.02), 0.01)) == 1
+
+
+def test_the_worst_case_makes_the_bar() -> None:
+    found = {"a": 3.0, "b": 1.0, "c": None}
+    (least,) = worst("times as fast", found, 2.0, at_most=False)
+    assert (least.what, least.measured, least.met) == ("times as fast; worst: b", 1.0, False)
+    (most,) = worst("time through the floor's", found, 2.0, at_most=True)
+    assert (most.what, most.measured, most.met) == ("time through the floor's; worst: a", 3.0, False)
+    assert worst("nothing", {"c": None}, 2.0, at_most=True) == []
+
+
+def test_flatness_is_of_groups_with_more_than_one_window() -> None:
+    made = Report("spark_batch", True, "thousand rows/s", "us")
+    for keys, w, taken in [(4, 1, 1.0), (4, 2, 1.2), (5, 1, 5.0)]:
+        made.timings.append(Timing({"keys": keys, "window": w}, "us", 1, (taken,)))
+    assert flatness(made, "us") == {"keys 4": pytest.approx(1.2)}
 
 
 def test_one_call_is_not_counted() -> None:

@@ -2,7 +2,7 @@
 
     record   {format, watermark, next page, pages: [(id, rows, bytes, token)], ledger: (...), token, alarm}
     page k   the rows that came in one batch, as an Arrow-IPC stream; or, after compaction, the rows that still matter
-    ledger    for windows with a step of rows: of each key, how many rows are in no page any more
+    ledger   for windows with a step of rows: of each key, how many rows are in no page any more
 
 Rows are only appended, so a worker that holds the windows as of an older token catches up by reading the pages written
 since, and a worker that holds nothing builds them from all pages. A page goes when none of its rows matters any more;
