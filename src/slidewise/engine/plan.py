@@ -244,7 +244,8 @@ def _output(
     if ops.compiled and algorithm in ALGORITHMS and not ALGORITHMS[algorithm].card.compiles:
         ops = object_ops(monoid, len(arrows), f"{algorithm} runs on Python objects only")
     fixed = window.rows is not None and window.per_event and whole
-    choice = choose(monoid, algorithm=algorithm, fixed_rows=fixed, compiled=ops.compiled)
+    exact = ops.compiled and "float64" not in ops.fields
+    choice = choose(monoid, algorithm=algorithm, fixed_rows=fixed, compiled=ops.compiled, exact=exact)
     return Output(name, window, inputs, ops, choice, _result_type(monoid, ops, arrows))
 
 
