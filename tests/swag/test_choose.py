@@ -16,12 +16,12 @@ import pytest
 
 import slidewise as sw
 from slidewise.errors import ArgumentError
-from slidewise.monoids import BUILTINS, catalogue, laws
+from slidewise.monoids import BUILTINS, catalogue
 from slidewise.monoids.aggregate import Aggregate
 from slidewise.monoids.laws import same
 from slidewise.swag import ALGORITHMS, choose
 
-CONCAT = sw.Monoid(identity="", combine=lambda a, b: a + b, join="".join, name="concat", result="string")
+CONCAT = sw.Monoid(identity="", combine=lambda a, b: a + b, name="concat", result="string")
 WORDS = ["a", "b", None, "cc", "", "d"] * 5
 INTS: list[Any] = [3, -1, None, 2**40, 0, 7, None, None, None, -(2**40), 5, 5] * 5
 FLOATS: list[Any] = [3.5, -1.0, None, math.nan, math.inf, 2.0, -math.inf, 0.1, None, None, None, 7.25] * 5
@@ -69,30 +69,14 @@ class TestLadder:
         said = sw.explain(np.array([1.0, 2.0, 3.0]), sw.aggregate(mine), sw.trailing("2 s"), **times)
         assert "two_stacks_lite" in said
 
-    def test_partials_that_grow_are_joined(self) -> None:
-        assert rung(sw.aggregate(CONCAT), "a") == "recalculate"
-        assert "one join at each query" in sw.LiveWindow(sw.aggregate(CONCAT), sw.trailing(3)).explain()
-        assert sw.slide(WORDS[:6], sw.aggregate(CONCAT), sw.trailing(3)) == ["a", "ab", "ab", "bcc", "cc", "ccd"]
-        laws.check(CONCAT, ["a", "", "bc"])
-
-    def test_a_join_that_is_none_is_found_out(self) -> None:
-        wrong = sw.Monoid(
-            identity="", combine=lambda a, b: a + b, join=lambda parts: "".join(reversed(parts)), name="no"
-        )
-        with pytest.raises(sw.errors.LawError, match="join"):
-            laws.check(wrong, ["a", "b"])
-        with pytest.raises(ArgumentError, match="join="):
-            sw.Monoid(identity="", combine=lambda a, b: a + b, join="", name="no")
-
     def test_every_rung_gives_its_reason(self) -> None:
         reasons = [
-            choose(CONCAT).reason,
             choose(catalogue.SUM_INT, fixed_rows=True, compiled=True).reason,
             choose(catalogue.SUM_INT, exact=True).reason,
             choose(catalogue.SUM_FLOAT).reason,
             choose(catalogue.SUM_FLOAT, algorithm="daba").reason,
         ]
-        assert len(set(reasons)) == 5
+        assert len(set(reasons)) == 4
         assert all(reasons)
 
     @pytest.mark.parametrize("algorithm", ["subtract_on_evict", "monotonic_deque"])

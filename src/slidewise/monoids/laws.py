@@ -20,8 +20,8 @@ TOLERANCE = 1e-9
 def check(monoid: Monoid, samples: Iterable[Any], *, tolerance: float = TOLERANCE) -> None:
     """Raise `LawError` unless `monoid` keeps its laws on `samples`; a sample of a several-column lift is a tuple.
 
-    The laws: identity on both sides, associativity, and where they are promised `commutative`, `selective`, `inverse`
-    and `join`; partials are not changed in place.
+    The laws: identity on both sides, associativity, and where they are promised `commutative`, `selective` and
+    `inverse`; partials are not changed in place.
 
     >>> import slidewise as sw
     >>> sw.monoids.laws.check(sw.Monoid(identity=0, combine=lambda a, b: a + b, name="add"), [1, 5, -3])
@@ -62,8 +62,6 @@ def check(monoid: Monoid, samples: Iterable[Any], *, tolerance: float = TOLERANC
     for a, b, c in itertools.product(partials, repeat=3):
         left, right = combine(combine(a, b), c), combine(a, combine(b, c))
         expect("associative", f"combine({a!r}, combine({b!r}, {c!r}))", right, left)
-        if monoid.join is not None:
-            expect("join", f"join({[a, b, c]!r})", monoid.join([a, b, c]), left)
     unchanged()
 
 

@@ -36,9 +36,6 @@ class Monoid:
         Makes the answer of a partial; may return ``None`` for null. ``None``: the partial is the answer.
     inverse
         ``inverse(whole, older)`` gives ``rest`` where ``whole == combine(older, rest)``: it removes the oldest.
-    join
-        ``join(partials)`` combines a list of them at once, oldest first, where that is cheaper than one by one, as
-        ``"".join`` is: for partials as large as what they hold. Such windows are recalculated at a query.
     commutative, selective
         Promises: order does not matter; ``combine`` returns one of its arguments.
     name
@@ -78,7 +75,6 @@ class Monoid:
     lift: Callable[..., Any] | None = None
     lower: Callable[[Any], Any] | None = None
     inverse: Callable[[Any, Any], Any] | None = None
-    join: Callable[[list[Any]], Any] | None = None
     commutative: bool = False
     selective: bool = False
     name: str = UNNAMED
@@ -90,7 +86,7 @@ class Monoid:
     def __post_init__(self) -> None:
         if not callable(self.combine):
             raise bad("combine", self.combine, "a function of (older, newer) partials")
-        for field in ("lift", "lower", "inverse", "join"):
+        for field in ("lift", "lower", "inverse"):
             function = getattr(self, field)
             if function is not None and not callable(function):
                 raise bad(field, function, "a function or None")

@@ -5,7 +5,6 @@
 | rung                | taken when                                      | because                                     |
 | ------------------- | ----------------------------------------------- | ------------------------------------------- |
 | asked for           | `algorithm=` names one                          | the user knows; refused if it cannot serve  |
-| `recalculate`       | objects whose monoid has a `join`               | a join copies each value once, a ⊕ all      |
 | blocked             | a fixed number of rows, whole columns, compiled | no bounds to read, two scans side by side   |
 | `subtract_on_evict` | an inverse, and partials of integers only       | 1 ⊕, 1 inverse at every step, nothing drifts |
 | `two_stacks_lite`   | otherwise                                       | ≤ 3 ⊕ per element on average, n + 1 partials |
@@ -13,7 +12,9 @@
 Measured: subtraction took 3 to 12% less time than `two_stacks_lite` in machine code and 20 to 40% less on objects. Not
 on the ladder: `monotonic_deque`, which asks for no ⊕ at a query, but took 2 to 4 times as long in machine code on
 values in random order (how many candidates a value ends cannot be predicted), and no less on objects; `daba_lite` and
-`daba`, which take 1.5 to 2 times as long on average and are for those who count the slowest step.
+`daba`, which take 1.5 to 2 times as long on average and are for those who count the slowest step; `recalculate`, which
+wins in windows of a few elements only, even where partials grow with the window as Collect's do: a concatenation in
+CPython copies memory, and n − 1 calls of ⊕ cost more than two or three large copies.
 """
 
 from __future__ import annotations
@@ -89,8 +90,6 @@ def choose(
         structure = ALGORITHMS[algorithm]
         structure.refuse(monoid)
         return Choice(structure, blocked=False, reason=f"asked for by algorithm={algorithm!r}")
-    if monoid.join is not None and not compiled:
-        return Choice(Recalculate, blocked=False, reason="partials grow with the window: one join at each query")
     if fixed_rows and compiled:
         return Choice(TwoStacksLite, blocked=True, reason="a fixed number of rows over whole columns, by blocked scans")
     if exact and monoid.inverse is not None:

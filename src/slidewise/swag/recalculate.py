@@ -1,7 +1,7 @@
 """Recalculate: keep the elements, fold all of them at every query. The oracle.
 
     paper     001 figure 3; "naive" in 000
-    time      insert and evict 0 ⊕, query n − 1 ⊕, always; on objects whose monoid has a `join`, one join
+    time      insert and evict 0 ⊕, query n − 1 ⊕, always
     space     n partials
 
     place     HEAD                     TAIL
@@ -44,7 +44,6 @@ class Recalculate(NonFifo):
     @staticmethod
     def build(ops: Ops, jit: Jit) -> Steps:
         combine, load, store, identity = ops.combine, ops.load, ops.store, ops.identity
-        join: Any = ops.monoid.join
 
         def clear(cols: Any, R: Any) -> None:
             pass
@@ -65,7 +64,4 @@ class Recalculate(NonFifo):
                 total = combine(total, load(cols, R[BASE] + (k & R[MASK])))
             return total
 
-        def joined(cols: Any, R: Any) -> Any:
-            return join([load(cols, R[BASE] + (k & R[MASK])) for k in range(R[HEAD], R[TAIL])])
-
-        return Steps(jit(clear), jit(insert), jit(evict), jit(query) if join is None or ops.compiled else joined)
+        return Steps(jit(clear), jit(insert), jit(evict), jit(query))
