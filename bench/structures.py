@@ -303,7 +303,9 @@ def memory_table(sizes: Iterable[int]) -> list[list[str]]:
         for size in sizes:
             window = window_of(algorithm, SUBJECTS["max"], capacity=size)
             if window is not None and window._ops.compiled:
-                cells.append(f"{sum(column.itemsize for column in window._bank.cols) * window._bank.used / size:.1f}")
+                used, (first, *_) = window._bank.used, window._bank.cols
+                taken = sum(column.nbytes for column in window._bank.cols) * used / len(first)
+                cells.append(f"{taken / size:.1f}")
         if cells:
             rows.append([algorithm, *cells])
     return rows
