@@ -85,6 +85,8 @@ class Report:
     us: str
     timings: list[Timing] = field(default_factory=list)
     bars: list[Bar] = field(default_factory=list)
+    tables: dict[str, list[list[str]]] = field(default_factory=dict)
+    """Whatever is not a time per row, by title: rows of cells, headings first."""
 
     def cases(self) -> list[Case]:
         """Each case once, in order."""
@@ -122,6 +124,7 @@ class Report:
             "commit": commit(),
             "machine": machine(),
             "timings": [asdict(timing) | {"ns_per_row": timing.nanoseconds} for timing in self.timings],
+            "tables": self.tables,
             "bars": [asdict(bar) | {"met": bar.met} for bar in self.bars],
         }
         path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -12,6 +12,7 @@ from bench.measure import RESULTS, ROOT
 PICTURES = ROOT / "docs" / "pictures"
 PANELS = {
     "arrays": ("statistic",),
+    "structures": ("aggregate",),
     "spark_batch": ("aggregate", "keys"),
     "spark_streaming": ("keys",),
 }

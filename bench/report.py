@@ -28,6 +28,13 @@ def show(report: Report, console: Console) -> None:
     if not console.is_terminal:
         console.width = max(console.width, 60 + 22 * len(contestants))
     console.print(table)
+    for title, (headings, *rows) in report.tables.items():
+        more = Table(box=box.SIMPLE_HEAD, title=title)
+        for k, heading in enumerate(headings):
+            more.add_column(heading, justify="left" if k == 0 else "right", no_wrap=True)
+        for row in rows:
+            more.add_row(*row)
+        console.print(more)
     for line in _remarks(report):
         console.print(line, soft_wrap=True)
 

@@ -12,11 +12,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from slidewise.swag import ALGORITHMS as ALL
 from tests.golden import Aggregate, Column, Columns, Window
 
 FUNCTIONS = ("sum", "mean", "var", "stddev", "min", "max", "count")
 KEYS = (None, "", "a", "b", "ä", "日本")
-ALGORITHMS = ("auto", "recalculate", "two_stacks_lite")
+ALGORITHMS = ("auto", *(name for name, one in ALL.items() if one.card.needs in ("nothing", "associative")))
+"""Those that take any monoid."""
 MAX_ROWS = 30
 
 _whole = st.integers(-3, 3) | st.integers(-(2**57), 2**57)

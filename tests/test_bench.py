@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bench import peers
+from bench import peers, structures
 from bench.arrays import TOLERANCE, workload
 from bench.measure import Bar, Report, Timing, timed
 from bench.report import show
 from bench.spark import boxed, flatness, worst
+from slidewise.monoids import laws
+from slidewise.swag.two_stacks_lite import TwoStacksLite
 
 LIBRARIES = {"pandas": "pandas", "Polars": "polars", "bottleneck": "bottleneck", "DuckDB": "duckdb"}
 CASE = {"statistic": "max", "window": 16}
@@ -40,6 +42,56 @@ def test_a_wrong_answer_is_found() -> None:
     assert peers.largest_error(answers, values, "max", 10, np.arange(100)) > TOLERANCE
     assert peers.largest_error(answers[1:], values, "max", 10, np.arange(99)) == float("inf")
     assert peers.largest_error(np.full(100, np.nan), values, "max", 10, np.arange(100)) == float("inf")
+
+
+@pytest.mark.parametrize("name", structures.SUBJECTS)
+def test_the_structures_aggregates_keep_their_laws(name: str) -> None:
+    subject = structures.SUBJECTS[name]
+    laws.check(subject.monoid, [1.5, 2.0, 2.0, 7.25])
+    window = structures.window_of("two_stacks_lite", subject)
+    assert window is not None
+    assert window._ops.compiled == subject.compiles
+
+
+@pytest.mark.parametrize("algorithm", ["daba", "recalculate", "foa", "subtract_on_evict"])
+def test_a_structure_is_checked_and_timed(algorithm: str) -> None:
+    timing = structures.throughput(algorithm, structures.SUBJECTS["max"], 8, 200, 2)
+    if algorithm == "subtract_on_evict":
+        assert timing is None  # max has no inverse
+    else:
+        assert timing is not None
+        assert not timing.wrong
+        assert len(timing.seconds) == 2
+
+
+def test_a_structure_that_errs_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    summing = structures.Subject("sum", structures.SUBJECTS["sum"].monoid, compiles=False)
+    monkeypatch.setattr(TwoStacksLite, "_answers", lambda self, outs, ok: [0.0] * len(ok))
+    timing = structures.throughput("two_stacks_lite", summing, 8, 200, 2)
+    assert timing is not None
+    assert timing.wrong
+    assert not timing.seconds
+
+
+def test_break_even_is_where_a_structure_stays_ahead() -> None:
+    assert structures.break_even("subtract_on_evict", structures.SUBJECTS["max"], [4]) == "refused"
+    assert structures.break_even("ioa", structures.SUBJECTS["sum"], [1, 2]) == "never"  # objects against machine code
+    assert structures.break_even("two_stacks_lite", structures.SUBJECTS["sum"], [512]) == "512"
+
+
+def test_latencies_are_of_single_rounds() -> None:
+    window = structures.window_of("two_stacks_lite", structures.SUBJECTS["sum"])
+    assert window is not None
+    one, least = structures.latencies(window, 256, 600, 3)
+    assert len(one) == len(least) == 600
+    assert (least <= one).all()
+    assert len(window) == 256
+
+
+def test_all_ranges_are_answered() -> None:
+    timing = structures.multi_query("flatfit", 16, 64, 1)
+    assert timing.rows == 64
+    assert timing.nanoseconds is not None
 
 
 def test_workloads_are_frozen() -> None:

@@ -76,6 +76,12 @@ def test_algorithms_are_the_registry_s() -> None:
         assert structure.card.space in row
 
 
+def test_the_readme_has_todays_table() -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    written = readme.partition("<!-- algorithms: slidewise algorithms --markdown -->\n")[2].partition("\n<!-- /alg")[0]
+    assert written == run("algorithms", "--markdown").stdout.strip()
+
+
 def test_algorithms_as_json_have_every_field() -> None:
     cards = json.loads(run("algorithms", "--json").stdout)
     assert cards == [dataclasses.asdict(structure.card) for structure in ALGORITHMS.values()]

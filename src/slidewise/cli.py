@@ -90,23 +90,27 @@ def demo(
 @app.command(epilog="Example: [bold]slidewise algorithms --json | jq '.[].name'[/]")
 def algorithms(
     as_json: Annotated[bool, typer.Option("--json", help="The cards as JSON, every field.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="The table as the README has it.")] = False,
 ) -> None:
     """The window algorithms, with what each costs; their names go into [bold]algorithm=[/] of slide."""
     from slidewise.swag import ALGORITHMS
+    from slidewise.swag.card import COLUMNS, markdown
 
     cards = [structure.card for structure in ALGORITHMS.values()]
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(card) for card in cards], indent=2, ensure_ascii=False))
         return
+    if as_markdown:
+        typer.echo(markdown(cards))
+        return
     console = Console()
     if not console.is_terminal:
-        console.width = 160
+        console.width = 180
     table = Table(box=box.SIMPLE_HEAD, title="⊕ per step: insert, evict, query; n elements in the window")
-    columns = ("name", "amortized", "worst", "bulk_evict", "space", "needs", "paper")
-    for column in columns:
-        table.add_column(column.replace("_", " "), no_wrap=column == "name")
+    for column, heading in COLUMNS.items():
+        table.add_column(heading, no_wrap=column == "name")
     for card in cards:
-        table.add_row(*(str(getattr(card, column)) for column in columns))
+        table.add_row(*(str(getattr(card, column)) for column in COLUMNS))
     console.print(table)
 
 

@@ -24,6 +24,7 @@ import slidewise as sw
 from slidewise.engine.snapshot import FORMAT, pack, unpack
 from slidewise.errors import ArgumentError, SnapshotError
 from slidewise.monoids import BUILTINS
+from tests import strategies
 from tests.same import assert_same
 
 ALGORITHMS = sorted(sw.swag.ALGORITHMS)
@@ -31,6 +32,7 @@ CONCAT = sw.Monoid(identity="", combine=lambda older, newer: older + newer, name
 FUNCTIONS = [*sorted(BUILTINS), "concat"]
 
 each_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
+for_any_monoid = pytest.mark.parametrize("algorithm", strategies.ALGORITHMS)
 
 
 def aggregate(function: str) -> sw.Aggregate:
@@ -119,13 +121,13 @@ def _live(stream: Stream, algorithm: str) -> sw.LiveWindow:
     """By this algorithm, or by "auto" where it refuses the monoid: at once, or at the first value."""
     try:
         live = sw.LiveWindow(aggregate(stream.function), stream.window, algorithm)
-        stream.feed(live, 0, 1)
+        stream.feed(live)
     except ArgumentError:
         algorithm = "auto"
     return sw.LiveWindow(aggregate(stream.function), stream.window, algorithm)
 
 
-@each_algorithm
+@for_any_monoid
 def test_by_hand(algorithm: str) -> None:
     """insert, evict, evict_many, query: nothing leaves by itself."""
     live = sw.LiveWindow(sw.aggregate(CONCAT), sw.trailing(2), algorithm)

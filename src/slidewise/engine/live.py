@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from slidewise.engine.columns import dtype_of
@@ -155,15 +156,18 @@ class LiveWindow:
         return self._nulls_before if self._structure is None else len(self._structure)
 
     def explain(self) -> str:
-        """Which algorithm serves this window, and why.
+        """Which rung of the ladder (`slidewise.swag.choose`) serves this window, why, and what a step costs.
 
         >>> import slidewise as sw
         >>> print(sw.LiveWindow(sw.max(), sw.trailing(5), kind="int").explain())
         trailing(5) by two_stacks_lite: amortized O(1) for any monoid, with the fewest partials
+        ⊕ per step: O(1) on average, O(n) at worst; partials for n events: n + 1
         """
         if self.choice is None:
             return f"{self.window!r}: the first value decides which monoid {self.aggregate!r} is, and the algorithm"
-        return f"{self.window!r} by {self.choice.structure.card.name}: {self.choice.reason}"
+        card = self.choice.structure.card
+        cost = f"⊕ per step: {card.amortized} on average, {card.worst} at worst; partials for n events: {card.space}"
+        return f"{self.window!r} by {card.name}: {self.choice.reason}\n{cost}"
 
     def check(self) -> None:
         """Assert the invariants of the window and its algorithm; O(n)."""
@@ -212,6 +216,8 @@ class LiveWindow:
             structure = header["structure"] if header["structure"] in ALGORITHMS else header["algorithm"]
             live = cls(aggregate, from_dict(header["window"]), structure, kind=header["kind"])
             live.algorithm = header["algorithm"]
+            if live.choice is not None and live.algorithm == "auto":
+                live.choice = replace(live.choice, reason="chosen when the window was made, before the snapshot")
             live._fill(header, parts)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise SnapshotError(f"the snapshot does not fit this version: {error}") from error
@@ -240,10 +246,16 @@ class LiveWindow:
         """True for `count()`: a null is a row as well."""
         return isinstance(self.aggregate.source, Family) and 0 in self.aggregate.source.columns
 
+    def _exact(self, monoid: Monoid) -> bool:
+        """True if partials are of integers: a built-in with integers in its identity, and no decimals lifted to it."""
+        parts = monoid.identity if isinstance(monoid.identity, tuple) else (monoid.identity,)
+        built_in = isinstance(self.aggregate.source, Family)
+        return built_in and self._kind != "decimal" and all(isinstance(part, int) for part in parts)
+
     def _start(self, monoid: Monoid) -> None:
         # A tally alone cannot be read back from a snapshot; with one, the window keeps its events.
         whole_only = isinstance(self.window, Expanding | Session) and monoid.tally is None
-        self.choice = choose(monoid, algorithm=self.algorithm, whole_only=whole_only)
+        self.choice = choose(monoid, algorithm=self.algorithm, whole_only=whole_only, exact=self._exact(monoid))
         structure = self.choice.structure
         types = _types_of(monoid, self._kinds(self._kind or "object")) if structure.tallies else None
         self._structure = structure(monoid, types=types, arity=len(self._inputs) or 1)

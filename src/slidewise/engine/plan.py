@@ -358,7 +358,8 @@ def _code(
         ops = make_ops(monoid, inputs)
         if ops.compiled and algorithm in ALGORITHMS and not ALGORITHMS[algorithm].card.compiles:
             ops = object_ops(monoid, len(inputs), f"{algorithm} runs on Python objects only")
-        return choose(monoid, algorithm=algorithm, compiled=ops.compiled, **shape), ops
+        exact = ops.compiled and "float64" not in ops.fields
+        return choose(monoid, algorithm=algorithm, compiled=ops.compiled, exact=exact, **shape), ops
     choice = choose(monoid, algorithm=algorithm, compiled=False, **shape)
     dtypes = tuple(dtype_of(kind_of(arrow)) for arrow in inputs)
     try:

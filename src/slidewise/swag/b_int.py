@@ -36,7 +36,7 @@ class BInt(Ranged):
     card = Card(
         name="b_int",
         full_name="Base Intervals",
-        paper="FlatFIT 2017, sec. 2.2",
+        paper="VLDB 2004",
         ordering="FIFO",
         needs="associative",
         amortized="O(log n)",
@@ -109,6 +109,7 @@ class BInt(Ranged):
 
     def check(self) -> None:
         super().check()
+        slack = self._slack()
         if self._register(MOVED):
             return
         head, tail, size = self._register(HEAD), self._register(TAIL), self._register(MASK) + 1
@@ -119,7 +120,7 @@ class BInt(Ranged):
                     self._at(self._register(BASE) + _node(size, *of))
                     for of in ((level, q), (level - 1, 2 * q), (level - 1, 2 * q + 1))
                 )
-                assert same(whole, self.monoid.combine(left, right), 1e-6), "an interval is its two halves"
+                assert same(whole, self.monoid.combine(left, right), slack), "an interval is its two halves"
             level += 1
 
 

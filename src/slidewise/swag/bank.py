@@ -105,7 +105,8 @@ class Bank:
     def empty(self, slot: int) -> None:
         """Drop what a slot holds; its ring goes with the next `compact`."""
         registers = self.regs[slot]
-        registers[HEAD] = registers[TAIL] = 0
+        for number in (HEAD, TAIL, *self.live):
+            registers[number] = 0
         registers[LAST] = -1
 
     def reserve(self, slot: int, capacity: int) -> None:
@@ -180,7 +181,7 @@ class Bank:
         if self.used + need > length:
             grown = self._columns(max(2 * length, self.used + need))
             for old, new in zip(self._arena, grown, strict=True):
-                new[: self.used] = old[: self.used]
+                new[: len(old)] = old
             self._arena = grown
 
     def _columns(self, length: int) -> tuple[Any, ...]:

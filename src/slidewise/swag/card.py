@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -22,3 +23,33 @@ class Card:
     custom_policy: str
     external_store: bool
     compiles: bool = True
+
+    @property
+    def modes(self) -> str:
+        """Where it runs: as machine code, on Python objects."""
+        return "compiled, objects" if self.compiles else "objects"
+
+
+COLUMNS = {
+    "name": "name",
+    "ordering": "window",
+    "needs": "needs",
+    "amortized": "amortized",
+    "worst": "worst",
+    "bulk_evict": "bulk evict",
+    "space": "partials",
+    "modes": "runs on",
+    "paper": "first appeared",
+}
+"""What the tables show: a card's field, and its heading."""
+
+
+def markdown(cards: Iterable[Card]) -> str:
+    """The cards as a table for the README.
+
+    >>> print(markdown([])[:36])
+    | name | window | needs | amortized
+    """
+    rows = ([f"`{card.name}`", *(str(getattr(card, field)) for field in list(COLUMNS)[1:])] for card in cards)
+    lines = [list(COLUMNS.values()), ["---"] * len(COLUMNS), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

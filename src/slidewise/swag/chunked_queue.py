@@ -10,10 +10,10 @@
     push back, pop front, pointer copy, compare, + 1, − 1, read, write: each worst-case O(1)
 
 A pointer is a place, an integer. A chunk is CHUNK places in a row (as many again for a second plane), and the chunks of
-a window form a ring, linked both ways through the links column: `next` at the chunk's first place, `previous` at its
-second. E points behind the newest element and always at a place of the window's own, the sentinel, so `pointer == E` is
-well-formed where the queue ends with a chunk. Chunks behind E are empty: evictions leave them there by moving F on, the
-next pushes take them again.
+a window form a ring, linked both ways through the links column, two numbers per chunk: where the next and the previous
+chunk begin. E points behind the newest element and always at a place of the window's own, the sentinel, so
+`pointer == E` is well-formed where the queue ends with a chunk. Chunks behind E are empty: evictions leave them there
+by moving F on, the next pushes take them again.
 
 Where chunks come from: before each call of a kernel the bank sees to it that the ring has room for what may be
 inserted, by linking free or new chunks in behind E; after it, chunks beyond one spare are unlinked, two per call at
@@ -33,6 +33,8 @@ Invariant: a ring of k chunks holds up to (k − 1)·CHUNK elements wherever F l
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from slidewise.kernels.jit import Jit
 from slidewise.kernels.ops import Ops
@@ -80,19 +82,26 @@ class Pages:
         self.root[place >> 17][(place >> 6) & 2047] = None
 
 
+def link_of(chunk: int) -> int:
+    """Where in the links column a chunk, known by its first place, says what comes next; what came before follows."""
+    return chunk >> (BITS - 1)
+
+
 def queue_of(ops: Ops, jit: Jit) -> tuple[Any, Any]:
     """`after(cols, p)` and `before(cols, p)`: the pointer one on and one back."""
 
+    link = jit(link_of)
+
     def after(cols: Any, p: int) -> int:
         if (p & LOW) == LOW:
-            p = cols[-1][p - LOW]
+            p = cols[-1][link(p - LOW)]
         else:
             p += 1
         return p
 
     def before(cols: Any, p: int) -> int:
         if (p & LOW) == 0:
-            p = cols[-1][p + 1] + LOW
+            p = cols[-1][link(p) + 1] + LOW
         else:
             p -= 1
         return p
@@ -130,7 +139,7 @@ class ChunkBank(Bank):
         p, found = int(self.regs[slot][FRONT]), []
         for _ in range(n):
             found.append(p)
-            p = int(self.cols[-1][p - LOW]) if p & LOW == LOW else p + 1
+            p = self._next(p - LOW) if p & LOW == LOW else p + 1
         return found
 
     def places(self, slot: int) -> list[int]:
@@ -141,32 +150,37 @@ class ChunkBank(Bank):
 
     def _place(self, slot: int, capacity: int) -> None:
         """Link chunks in behind E until there is room for `capacity`; a new slot gets its first ones here."""
-        registers, links = self.regs[slot], -1
+        registers = self.regs[slot]
         if registers[MASK] < 0:
             first = self._take()
-            self.cols[links][first] = self.cols[links][first + 1] = first
+            self._link(first, first)
             if self.extra:
                 registers[BASE] = self._take() + self.extra
             registers[FRONT] = registers[END] = first
             capacity = max(capacity, 1)
         while registers[MASK] + 1 < capacity:
             here, new = int(registers[END]) & ~LOW, self._take()
-            then = int(self.cols[links][here])
-            self.cols[links][new], self.cols[links][new + 1] = then, here
-            self.cols[links][here] = self.cols[links][then + 1] = new
+            self._link(new, self._next(here))
+            self._link(here, new)
             registers[MASK] += CHUNK
+
+    def _next(self, chunk: int) -> int:
+        return int(self.cols[-1][link_of(chunk)])
+
+    def _link(self, chunk: int, then: int) -> None:
+        self.cols[-1][link_of(chunk)] = then
+        self.cols[-1][link_of(then) + 1] = chunk
 
     def _unlink(self, slot: int) -> bool:
         """Take the empty chunk behind E out of the ring, if there is another spare one."""
         registers = self.regs[slot]
         if int(registers[MASK]) + 1 < self.length(slot) + 2 * CHUNK:
             return False
-        here, links = int(registers[END]) & ~LOW, self.cols[-1]
-        gone = int(links[here])
-        then = int(links[gone])
-        links[here], links[then + 1] = then, here
+        here = int(registers[END]) & ~LOW
+        gone = self._next(here)
+        self._link(here, self._next(gone))
         registers[MASK] -= CHUNK
-        links[gone], self._free = self._free, gone
+        self.cols[-1][link_of(gone)], self._free = self._free, gone
         self._spare += 1
         if not self.compiled:
             for k in range(self.planes):
@@ -177,7 +191,7 @@ class ChunkBank(Bank):
         """A chunk that nobody has: a freed one, else the next of the arena."""
         if self._free >= 0:
             chunk, self._spare = self._free, self._spare - 1
-            self._free = int(self.cols[-1][chunk])
+            self._free = self._next(chunk)
             if not self.compiled:
                 self._furnish(chunk)
             return chunk
@@ -192,7 +206,8 @@ class ChunkBank(Bank):
         elif self.used + need > len(self.cols[0]):
             raise OverflowError(f"{len(self.cols[0]):,} places are the most that one process keeps in object mode")
         else:
-            self.cols[-1].make(self.used)
+            if link_of(self.used) % (1 << BITS) == 0:
+                self.cols[-1].make(link_of(self.used))
             self._furnish(self.used)
 
     def _furnish(self, chunk: int) -> None:
@@ -200,7 +215,9 @@ class ChunkBank(Bank):
             self.cols[0].make(chunk + k * CHUNK)
 
     def _columns(self, length: int) -> tuple[Any, ...]:
-        return super()._columns(length) if self.compiled else (Pages(), Pages())
+        if not self.compiled:
+            return (Pages(), Pages())
+        return (*self.columns(length), np.zeros(link_of(length) + 2, dtype=np.int64))
 
 
 class Chunked(Structure):
@@ -238,8 +255,8 @@ class Chunked(Structure):
         links, first = bank.cols[-1], int(registers[FRONT]) & ~LOW
         chunk, chunks = first, 0
         while chunks == 0 or chunk != first:
-            then = int(links[chunk])
-            assert int(links[then + 1]) == chunk, "chunks are linked both ways"
+            then = int(links[link_of(chunk)])
+            assert int(links[link_of(then) + 1]) == chunk, "chunks are linked both ways"
             chunk, chunks = then, chunks + 1
         assert int(registers[MASK]) + 1 == (chunks - 1) * CHUNK >= len(self), "MASK says how much the chunks hold"
         assert int(registers[END]) == self._walk()[-1], "E is behind the newest element"

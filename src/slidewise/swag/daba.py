@@ -156,6 +156,7 @@ class Daba(Chunked):
 
     def check(self) -> None:
         super().check()
+        slack = self._slack()
         n = len(self)
         _, partials, _ = self.state()
         vals, aggs, cached = partials[:n], partials[n : 2 * n], partials[-1]
@@ -167,8 +168,8 @@ class Daba(Chunked):
         combine = self.monoid.combine
         for first, last, to in ((f, left, back), (left, right, right), (acc, back, back)):
             sums = list(accumulate(reversed(vals[first:to]), lambda newer, older: combine(older, newer)))[::-1]
-            assert same(aggs[first:last], sums[: last - first], 1e-6), "sums up to B, R and B"
+            assert same(aggs[first:last], sums[: last - first], slack), "sums up to B, R and B"
         for first, last in ((right, acc), (back, end)):
-            assert same(aggs[first:last], list(accumulate(vals[first:last], combine)), 1e-6), "sums from R and B on"
+            assert same(aggs[first:last], list(accumulate(vals[first:last], combine)), slack), "sums from R and B on"
         if self._bank.regs[0][CACHED] and left < right:
-            assert same(cached, reduce(combine, vals[right:back]), 1e-6), "the cached sum is that of R .. B"
+            assert same(cached, reduce(combine, vals[right:back]), slack), "the cached sum is that of R .. B"

@@ -126,6 +126,7 @@ class DabaLite(Chunked):
 
     def check(self) -> None:
         super().check()
+        slack = self._slack()
         n = len(self)
         _, partials, _ = self.state()
         deque, sum_back, sum_rb = partials[:n], partials[n], partials[n + 1]
@@ -135,7 +136,7 @@ class DabaLite(Chunked):
             assert (right - left) + (acc - right) + (back - acc) + 1 == back - (end - back), "first size invariant"
             assert right - left == acc - right, "second size invariant"
         combine, identity = self.monoid.combine, self.monoid.identity
-        assert same(sum_back, reduce(combine, deque[back:], identity), 1e-6), "SUM_BACK is the back's"
+        assert same(sum_back, reduce(combine, deque[back:], identity), slack), "SUM_BACK is the back's"
         if left < right:
             rest = reduce(combine, deque[right : min(acc + 1, back)])
-            assert same(sum_rb, rest, 1e-6), "SUM_RB is that of R .. B"
+            assert same(sum_rb, rest, slack), "SUM_RB is that of R .. B"

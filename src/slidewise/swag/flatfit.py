@@ -114,6 +114,7 @@ class FlatFIT(Ranged):
 
     def check(self) -> None:
         super().check()
+        slack = self._slack()
         registers, partials, pointers = self.state()
         head, tail = registers[0], registers[1]
         n = tail - head
@@ -126,7 +127,7 @@ class FlatFIT(Ranged):
             total = self.monoid.identity
             for k in range(pointer - head - 1, first - 1, -1):
                 total = self.monoid.combine(values[k], total)
-                covers = pointers[k] != pointer or same(partials[k], total, 1e-6)
+                covers = pointers[k] != pointer or same(partials[k], total, slack)
                 assert covers, "a partial covers what its pointer skips"
 
 

@@ -45,7 +45,7 @@ class Positional(Structure):
         return registers, partials, [*links, *self._nulls[bisect_left(self._nulls, registers[0]) :]]
 
     def set_state(self, registers: list[int], partials: list[Any], links: list[int]) -> None:
-        own = len(partials) if self.links else 0
+        own = self.links * (registers[1] - registers[0])
         super().set_state(registers, partials, links[:own])
         self._nulls = list(links[own:])
 

@@ -39,7 +39,7 @@ class Reactive(NonFifo, Ranged):
     card = Card(
         name="reactive",
         full_name="Reactive Aggregator (FlatFAT)",
-        paper="FlatFIT 2017, sec. 2.2",
+        paper="VLDB 2015",
         ordering="any",
         needs="associative",
         amortized="O(log n)",
@@ -126,6 +126,7 @@ class Reactive(NonFifo, Ranged):
 
     def check(self) -> None:
         super().check()
+        slack = self._slack()
         if self._register(MOVED):
             return
         base, size = self._register(BASE), self._register(MASK) + 1
@@ -135,7 +136,7 @@ class Reactive(NonFifo, Ranged):
             assert same(self._at(base + place), self.monoid.identity, 0.0), "a leaf without element is neutral"
         for h in range(1, size):
             left, right = (self._at(base + ((child + size) & (2 * size - 1))) for child in (2 * h, 2 * h + 1))
-            assert same(self._at(base + size + h), self.monoid.combine(left, right), 1e-6), "a node sums its children"
+            assert same(self._at(base + size + h), self.monoid.combine(left, right), slack), "a node sums its children"
 
     def _moved(self, positions: range) -> None:
         tail = self._register(TAIL)

@@ -9,6 +9,7 @@ as machine code in compiled mode.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -229,8 +230,10 @@ class Structure:
     def state(self) -> tuple[list[int], list[Any], list[int]]:
         """All a snapshot needs: registers from HEAD on; partials, live ones oldest first, then extra ones; links."""
         registers = [int(value) for value in self._bank.regs[0]][HEAD:]
+        if self.scratch:
+            registers[MOVED - HEAD] = 1  # what can be derived is not stored
         places = self._bank.places(0)
-        links = [int(self._bank.cols[-1][place]) for place in places] if self.links else []
+        links = [int(self._bank.cols[-1][place]) for place in self._linked(places)]
         return registers, [self._at(place) for place in places], links
 
     def set_state(self, registers: list[int], partials: list[Any], links: list[int]) -> None:
@@ -241,12 +244,20 @@ class Structure:
         mine = bank.regs[0]
         for number, value in enumerate(registers, start=HEAD):
             mine[number] = value
-        if self.scratch:
-            mine[MOVED] = 1
         for place, partial in zip(bank.places(0), partials, strict=True):
             self._put(place, partial)
-        for place, link in zip(bank.places(0) if links else [], links, strict=True):
+        for place, link in zip(self._linked(bank.places(0)), links, strict=True):
             bank.cols[-1][place] = link
+
+    def _slack(self) -> float:
+        """How far apart sums of the same elements may be that were added in another order; 0 without floats."""
+        found = [abs(part) for partial in self.state()[1] for part in _floats(partial) if math.isfinite(part)]
+        return 1e-9 * max(found, default=0.0)
+
+    def _linked(self, places: list[int]) -> list[int]:
+        """Those of a slot's places that have a link."""
+        first, last = (int(self._bank.regs[0][number]) for number in self.live)
+        return places[: self.links * (last - first)]
 
     def _at(self, place: int) -> Any:
         """The partial at a place of the arena, as plain Python values."""
@@ -273,6 +284,12 @@ def extend_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:
         (structure, "extend"), lambda: build_extend(ops, structure.build(ops, ops.jit))
     )
     return extend
+
+
+def _floats(partial: Any) -> list[float]:
+    if isinstance(partial, (tuple, list)):
+        return [number for part in partial for number in _floats(part)]
+    return [partial] if isinstance(partial, float) else []
 
 
 def _check_capacity(capacity: int | None) -> None:
