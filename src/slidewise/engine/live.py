@@ -43,8 +43,8 @@ class LiveWindow:
     store
         None: the window is kept in memory.
     kind
-        What the values are: ``"float"``, ``"int"``, ``"bool"``, ``"decimal"``, or ``"object"`` for anything else; None:
-        as the first value is.
+        What the values are: ``"float"``, ``"int"``, ``"bool"``, ``"decimal"``, ``"string"``, or ``"object"`` for
+        anything else; None: as the first value is.
 
     Cost per `push`: the algorithm's, amortized O(1) by default.
 

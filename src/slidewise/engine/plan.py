@@ -301,7 +301,7 @@ def _monoid(aggregate: Aggregate, arrows: list[pa.DataType | None], held: str, o
     """The aggregate's monoid for columns of these types; a column without a value is of whatever kind it takes."""
     kinds = tuple(kind_of(arrow, objects) for arrow in arrows)
     if any(arrow is not None and pa.types.is_null(arrow) for arrow in arrows):
-        for guess in ("float", "bool", "object"):
+        for guess in ("float", "bool", "string"):
             guessed: tuple[Kind, ...] = tuple(
                 guess if arrow is not None and pa.types.is_null(arrow) else kind
                 for arrow, kind in zip(arrows, kinds, strict=True)

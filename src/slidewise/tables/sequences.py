@@ -40,7 +40,7 @@ class Sequence:
         column = self._columns[VALUE]
         held = column.values if isinstance(column, Column) else []
         one_of_each = {_type_name(value): value for value in held if value is not None}
-        return "object" if _comparable(list(one_of_each.values())) else "unordered", " and ".join(sorted(one_of_each))
+        return _kind(list(one_of_each.values())), " and ".join(sorted(one_of_each))
 
     def attach(self, argument: str, given: Any) -> list[str]:
         """Take an array (or several, in a list or tuple of arrays) as `order` or `by`; the names it goes by inside."""
@@ -123,11 +123,14 @@ def read(values: Any, argument: str) -> pa.ChunkedArray | Column:
     return _from_list(list(values))
 
 
-def _comparable(values: list[Any]) -> bool:
+def _kind(values: list[Any]) -> Kind:
+    """The kind of a column that holds these values, one of each type."""
+    if values and all(isinstance(value, str) for value in values):
+        return "string"
     try:
-        return all(isinstance(a < b, (bool, np.bool_)) for a in values for b in values)
+        return "object" if all(isinstance(a < b, (bool, np.bool_)) for a in values for b in values) else "unordered"
     except Exception:  # whatever a user's class raises, it has no order
-        return False
+        return "unordered"
 
 
 def _type_name(value: object) -> str:
