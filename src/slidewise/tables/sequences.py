@@ -87,20 +87,28 @@ class Sequence:
 
 
 def to_numpy(result: Result) -> Any:
-    """A result as a NumPy array: null is NaN, which makes integers floats; NaT for times; None in objects."""
-    if isinstance(result.outs[0], list) or result.packed:
+    """A result as a NumPy array: null is NaN, which makes integers and booleans floats; NaT for times; None in objects,
+    such as strings and lists."""
+    arrow = result.arrow
+    by_python = isinstance(result.outs[0], list)
+    if (arrow is None and by_python) or (arrow is not None and pa.types.is_nested(arrow)) or result.packed:
         made = np.empty(len(result.ok), dtype=object)
         made[:] = result.to_list()
         return made
-    if result.arrow in (None, pa.int64(), pa.float64(), pa.bool_()) or pa.types.is_integer(result.arrow):
+    if arrow is None or (
+        not by_python and (arrow == pa.float64() or pa.types.is_integer(arrow) or arrow == pa.bool_())
+    ):
         values = result.outs[0]
         if result.ok.all():
-            wanted = None if result.arrow is None else result.arrow.to_pandas_dtype()
+            wanted = None if arrow is None else arrow.to_pandas_dtype()
             return values if wanted is None else values.astype(wanted, copy=False)
         values = values.astype(np.float64)
         values[~result.ok] = np.nan
         return values
-    return result.to_arrow().to_numpy(zero_copy_only=False)
+    answers = result.to_arrow()
+    if arrow == pa.bool_() and answers.null_count:
+        answers = answers.cast(pa.float64())
+    return answers.to_numpy(zero_copy_only=False)
 
 
 def read(values: Any, argument: str) -> pa.ChunkedArray | Column:
