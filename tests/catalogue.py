@@ -7,7 +7,10 @@ A built-in that is not named here is taken with its defaults, so a new one is en
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 import slidewise as sw
+from slidewise.engine.columns import kind_of
 from slidewise.monoids import BUILTINS
 from slidewise.monoids.aggregate import Aggregate, Family
 from slidewise.swag import ALGORITHMS
@@ -56,6 +59,15 @@ def takes(one: Aggregate) -> int:
     several = max(family.columns)
     completed = family.implied(dict(one.options)) is not None or several - 1 not in family.columns
     return several if several < 2 or completed else several - 1
+
+
+def served(algorithm: str, aggregates: list[Aggregate], types: dict[str, pa.DataType]) -> list[Aggregate]:
+    """Those of the aggregates that an algorithm can do on columns of these types; implied ones are integers."""
+    return [
+        one
+        for one in aggregates
+        if serves(algorithm, one.monoid(tuple(kind_of(types.get(name, pa.int64())) for name in one.inputs)))
+    ]
 
 
 def serves(algorithm: str, monoid: sw.Monoid) -> bool:

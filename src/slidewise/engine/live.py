@@ -216,6 +216,8 @@ class LiveWindow:
             self._waiting = decode_plain(header["waiting"].encode())
         if header["structure"] is None:
             return
+        if self._structure.card.name != header["structure"]:
+            raise ValueError(f"its window is kept by {header['structure']!r}, here by {self._structure.card.name!r}")
         monoid = self._structure.monoid
         if partial_schema(monoid) != header["partial"]:
             raise ValueError(f"its partials are {header['partial']}, {monoid!r} has {partial_schema(monoid)}")

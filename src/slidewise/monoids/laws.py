@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -68,8 +69,8 @@ def check(monoid: Monoid, samples: Iterable[Any], *, tolerance: float = TOLERANC
 
 
 def same(a: Any, b: Any, slack: float) -> bool:
-    """Equal, with NaN equal to NaN and floats within `slack`; tuples and lists by element."""
-    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+    """Equal, with NaN equal to NaN and floats within `slack`; tuples, lists and deques by element."""
+    if isinstance(a, (tuple, list, deque)) and isinstance(b, (tuple, list, deque)):
         return len(a) == len(b) and all(same(x, y, slack) for x, y in zip(a, b, strict=True))
     if isinstance(a, float) or isinstance(b, float):
         if a is None or b is None:
