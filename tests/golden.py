@@ -86,6 +86,10 @@ def _concat(older: str, newer: str) -> str:
     return older + newer
 
 
+def _without(whole: str, older: str) -> str:
+    return whole[len(older) :]
+
+
 def _affine_lift(p: int, q: int) -> tuple[int, int]:
     return (p, q)
 
@@ -110,9 +114,11 @@ def _weighted_lower(partial: tuple[float, float]) -> float:
     return partial[0] / partial[1]
 
 
-#: name -> the arguments of sw.Monoid. `affine` composes x -> p·x + q, oldest first, and applies it to 1.
+#: name -> the arguments of sw.Monoid. `affine` composes x -> p·x + q, oldest first, and applies it to 1. `queue` is
+#: `concat` with an inverse: not commutative, so it matters that the oldest is taken off at the front.
 MONOIDS: dict[str, dict[str, Any]] = {
     "concat": {"identity": "", "combine": _concat, "result": "string"},
+    "queue": {"identity": "", "combine": _concat, "inverse": _without, "result": "string"},
     "affine": {"identity": (1, 0), "lift": _affine_lift, "combine": _affine_combine, "lower": _affine_lower},
     "weighted": {
         "identity": (0.0, 0.0),

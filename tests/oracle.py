@@ -231,7 +231,9 @@ def _sessions(gap: Any, rows: Rows, times: list[Any]) -> Iterator[tuple[Any, Any
 def result_type(columns: Columns, aggregate: Aggregate) -> str:
     """count int64; sum int64 or float64; min and max as the column; mean, var, stddev float64."""
     if aggregate.function.startswith("user:"):
-        return {"concat": "string", "affine": "int64"}.get(aggregate.function.removeprefix("user:"), "float64")
+        return {"concat": "string", "queue": "string", "affine": "int64"}.get(
+            aggregate.function.removeprefix("user:"), "float64"
+        )
     if aggregate.function == "count":
         return "int64"
     kind = columns[aggregate.columns[0]].type

@@ -1,7 +1,8 @@
 """What "equal" means, said once: `assert_same`.
 
 Bit-equal for exact types (integers, strings, times, and floats that were selected, not computed); computed floats
-within 1e-12 · Σ|x| over the window; NaN equals NaN; null equals only null. 0.0 equals -0.0.
+within 1e-12 · Σ|x| over the window; NaN equals NaN; null equals only null. 0.0 equals -0.0. Lists and structs are the
+same if their parts are.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ def same(actual: Any, expected: Any, scale: float | None = None) -> bool:
         return actual is expected
     if type(actual) is not type(expected):
         return False
+    if isinstance(expected, (list, tuple)):
+        return len(actual) == len(expected) and all(map(same, actual, expected, [scale] * len(expected)))
+    if isinstance(expected, dict):
+        return list(actual) == list(expected) and same([*actual.values()], [*expected.values()], scale)
     if not isinstance(expected, float):
         return bool(actual == expected)
     if math.isnan(expected) or math.isnan(actual):

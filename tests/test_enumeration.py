@@ -1,6 +1,8 @@
-"""Every built-in under every algorithm, on every container, found in the registries: a new one is tested from then on.
+"""Every built-in under every algorithm, on every container and every kind of column it takes, found in the registries:
+a new one is tested from then on.
 
-The oracle is the monoid itself, folded over each window's rows: the law tests vouch for the monoid, this for the rest.
+The oracle is the monoid itself, folded over each window's rows (tests/fold.py). Kinds and values are those of the
+container's own columns: pandas has floats where integers are null.
 """
 
 from __future__ import annotations
@@ -9,8 +11,10 @@ import datetime as dt
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -21,153 +25,363 @@ import pytest
 
 import slidewise as sw
 from slidewise.engine.columns import kind_of
+from slidewise.errors import ArgumentError
 from slidewise.monoids import BUILTINS
-from slidewise.monoids.aggregate import Aggregate
-from slidewise.monoids.laws import same
+from slidewise.monoids.aggregate import POSITION, Aggregate
+from slidewise.monoids.kinds import Kind
 from slidewise.swag import ALGORITHMS
+from tests.catalogue import VARIANTS, family_of, serves, takes
+from tests.fold import Fold, assert_answers, machine, plain
 
 EPOCH = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
-WINDOWS = {"3r": sw.trailing(3), "4s": sw.trailing("4 s")}
+WINDOWS = {"3r": sw.trailing(3), "4s": sw.trailing("4 s"), "70r": sw.trailing(70)}
+ROWS = 200
 
 
-def make_table(rows: int = 60, seed: int = 5) -> pa.Table:
+def make_table(rows: int = ROWS, seed: int = 5) -> pa.Table:
+    """Each kind of column, with nulls; one key has most rows, so that its windows fill several blocks."""
     draw = random.Random(seed)
+
+    def some(make: Callable[[], Any], kind: pa.DataType) -> pa.Array:
+        return pa.array([None if draw.random() < 0.3 else make() for _ in range(rows)], kind)
+
     return pa.table(
         {
-            "key": [draw.choice(["a", "b", "ü"]) for _ in range(rows)],
+            "key": [draw.choices(["a", "b", "ü"], [8, 1, 1])[0] for _ in range(rows)],
             "ts": pa.array([EPOCH + dt.timedelta(seconds=i) for i in range(rows)], pa.timestamp("us", tz="UTC")),
-            "whole": pa.array([draw.choice([None, draw.randint(-50, 50)]) for _ in range(rows)], pa.int64()),
-            "real": pa.array([draw.choice([None, draw.uniform(-9, 9)]) for _ in range(rows)], pa.float64()),
+            "whole": some(lambda: draw.randint(-50, 50), pa.int64()),
+            "real": some(lambda: draw.uniform(-9, 9), pa.float64()),
+            "truth": some(lambda: draw.random() < 0.8, pa.bool_()),
+            "moment": some(lambda: EPOCH + dt.timedelta(seconds=draw.randint(-9, 9)), pa.timestamp("us", tz="UTC")),
+            "day": some(lambda: dt.date(2026, 1, draw.randint(1, 9)), pa.date32()),
+            "money": some(lambda: Decimal(draw.randint(-999, 999)).scaleb(-2), pa.decimal128(12, 2)),
+            "text": some(lambda: draw.choice(["", "x", "yy", "ß"]), pa.string()),
+            "raw": some(lambda: draw.choice([b"", b"x", b"\xff"]), pa.binary()),
         }
     )
 
 
 TABLE = make_table()
+COLUMNS = TABLE.column_names[2:]
+BESIDE = {"covariance": ["real"], "correlation": ["real"], "argmin": ["whole", "text"], "argmax": ["whole", "text"]}
 
 
-def aggregates() -> list[Aggregate]:
-    """Every built-in, on every column it takes."""
-    found = []
-    for name, family in BUILTINS.items():
-        kinds = {column: kind_of(TABLE.schema.field(column).type) for column in ("whole", "real")}
-        taken = [column for column, kind in kinds.items() if family.choose((kind,)) is not None]
-        found.extend(Aggregate(family, (column,)) for column in taken if 1 in family.columns)
-        if 0 in family.columns:
-            found.append(Aggregate(family, ()))
-        assert any(aggregate.source.name == name for aggregate in found), f"{name} takes no number: extend this test"
+MACHINE = ["real", "whole", "truth", "moment", "day"]
+"""Columns that enter a kernel as numbers: each setting and dtype of a built-in is machine code of its own."""
+
+
+def bound(name: str) -> dict[str, Aggregate]:
+    """A built-in with every setting on every column, whether it takes it or not; two-column ones also with one."""
+    found = {}
+    for label, one in VARIANTS[name].items():
+        pairs: list[tuple[str, ...]] = [(column,) for column in COLUMNS] if 1 in family_of(one).columns else []
+        if takes(one) == 2:
+            pairs += [(column, second) for column in COLUMNS for second in BESIDE.get(name, ["ts"])]
+        if 0 in family_of(one).columns:
+            pairs.append(())
+        for columns in pairs:
+            alias = ":".join([label, *columns])
+            found[alias] = replace(one, columns=columns).alias(alias)
     return found
 
 
-def expected(aggregate: Aggregate, window: str, row: int) -> Any:
-    """The monoid folded over the row's window."""
-    keys, values = TABLE["key"].to_pylist(), None
-    mine = [i for i in range(row + 1) if keys[i] == keys[row]]
-    mine = mine[-3:] if window == "3r" else [i for i in mine if i > row - 4]
-    kinds = tuple(kind_of(TABLE.schema.field(name).type) for name in aggregate.columns)
-    monoid = aggregate.monoid(kinds)
-    partial, some = monoid.identity, False
-    for i in mine:
-        values = [TABLE[name][i].as_py() for name in aggregate.columns]
-        if None not in values:
-            partial, some = monoid.combine(partial, monoid.lifted(*values)), True
-    return monoid.lowered(partial) if some or monoid.answers_empty else None
-
-
-EXPECTED = {
-    (aggregate.name, window): [expected(aggregate, window, row) for row in range(len(TABLE))]
-    for aggregate in aggregates()
-    for window in WINDOWS
-}
-
-
-def check(out: list[dict[str, Any]]) -> None:
-    by_time = {row["ts"].astimezone(dt.UTC): row for row in out}
-    assert len(by_time) == len(TABLE)
-    for (name, window), answers in EXPECTED.items():
-        for row, answer in enumerate(answers):
-            got = by_time[TABLE["ts"][row].as_py()][f"{name}_{window}"]
-            got = None if isinstance(got, float) and math.isnan(got) and answer is None else got
-            assert same(got, answer, 1e-9), (name, window, row, got, answer)
-
-
-TABLES: dict[str, tuple[Callable[[pa.Table], Any], Callable[[Any], list[dict[str, Any]]]]] = {
-    "arrow": (lambda table: table, lambda out: out.to_pylist()),
-    "pandas": (
-        lambda table: table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get),  # integers stay integers
-        lambda out: pa.Table.from_pandas(out).to_pylist(),
-    ),
-    "polars": (pl.from_arrow, lambda out: out.to_dicts()),
-}
-
-
-@pytest.mark.parametrize("algorithm", ["auto", *ALGORITHMS])
-@pytest.mark.parametrize("container", TABLES)
-def test_tables(container: str, algorithm: str) -> None:
-    build, read = TABLES[container]
-    chosen = [one for one in aggregates() if serves(algorithm, one)]
-    out = sw.slide(build(TABLE), chosen, WINDOWS, by="key", order="ts", algorithm=algorithm)
-    rows = read(out)
-    if len(chosen) == len(aggregates()):
-        check(rows)
-    else:
-        names = {f"{one.name}_{window}" for one in chosen for window in WINDOWS}
-        assert names <= set(rows[0])
-
-
-@pytest.mark.parametrize("algorithm", ["auto", *ALGORITHMS])
-@pytest.mark.parametrize("name", BUILTINS)
-def test_sequences_and_live_windows(name: str, algorithm: str) -> None:
-    for values in ([3, -1, 4, 1, -5, 9, 2, 6], [3.5, -1.0, math.nan, math.inf, 2.0, 7.0, 1.0]):
-        aggregate = Aggregate(BUILTINS[name])
-        if not serves(algorithm, aggregate):
-            continue
-        listed = sw.slide(values, aggregate, sw.trailing(3), algorithm=algorithm)
-        array = sw.slide(np.array(values), aggregate, sw.trailing(3), algorithm=algorithm)
-        live = sw.LiveWindow(aggregate, sw.trailing(3), algorithm).extend(values)
-        frame = sw.slide(pd.Series(values, dtype=object), aggregate, sw.trailing(3), algorithm=algorithm)
-        assert len(listed) == len(array) == len(live) == len(frame) == len(values)
-        for got, one, pushed in zip(listed, array.tolist(), live, strict=True):
-            assert same(got, None if got is None and math.isnan(one) else one, 1e-9)
-            assert same(got, pushed, 1e-9)
-
-
-def serves(algorithm: str, aggregate: Aggregate) -> bool:
-    """False where an algorithm refuses a monoid, e.g. for want of an inverse."""
-    if algorithm == "auto":
-        return True
-    kinds = tuple(kind_of(TABLE.schema.field(name).type) for name in aggregate.columns) or ("float",)
+def taken(one: Aggregate, table: pa.Table) -> bool:
+    """Whether the aggregate takes columns of these types."""
     try:
-        ALGORITHMS[algorithm].refuse(aggregate.monoid(kinds if aggregate.columns else kinds[:1]))
-    except sw.errors.ArgumentError:
+        Fold(one, table, "ts")
+    except ArgumentError:
         return False
     return True
+
+
+def chosen(name: str, table: pa.Table, algorithm: str = "auto") -> dict[str, Aggregate]:
+    """What this algorithm can do with these columns.
+
+    By the ladder the first setting runs on all of them; further settings, and the first by an algorithm's name, on one
+    that compiles and on all that do not.
+    """
+    first = next(iter(VARIANTS[name]))
+    served = {
+        alias: one
+        for alias, one in bound(name).items()
+        if taken(one, table) and serves(algorithm, Fold(one, table, "ts").monoid)
+    }
+    firsts = [one.columns[0] for one in served.values() if one.columns]
+    left_out = [column for column in MACHINE if column in firsts][1:]
+
+    def runs(alias: str, one: Aggregate) -> bool:
+        is_first, few = alias.split(":")[0] == first, not set(one.columns[:1]) & set(left_out)
+        return is_first or few if algorithm == "auto" else is_first and few
+
+    return {alias: one for alias, one in served.items() if runs(alias, one)}
+
+
+def inside(table: pa.Table, window: str, row: int) -> list[int]:
+    """The rows of a row's window, by the words of the semantics; rows are in order of time, one a second."""
+    keys = table["key"].to_pylist()
+    mine = [i for i in range(row + 1) if keys[i] == keys[row]]
+    return [i for i in mine if i > row - 4] if window == "4s" else mine[-int(window[:-1]) :]
+
+
+ASKED = {"3r": list(range(ROWS)), "4s": list(range(ROWS)), "70r": list(range(0, ROWS, 13))}
+"""A fold over a long window costs its length: it is asked for at some rows only."""
+
+INSIDE = {(window, row): inside(TABLE, window, row) for window, rows in ASKED.items() for row in rows}
+
+
+def check(table: pa.Table, out: pa.Table, aggregates: dict[str, Aggregate], *, nan_is_null: bool = False) -> None:
+    """`out` is in order of time."""
+    assert out["ts"].cast(pa.timestamp("us", tz="UTC")).equals(table["ts"].cast(pa.timestamp("us", tz="UTC")))
+    for alias, one in aggregates.items():
+        fold = Fold(one, table, "ts")
+        for window, rows in ASKED.items():
+            answers = machine(out[f"{alias}_{window}"])
+            wanted = [fold(INSIDE[window, row]) for row in rows]
+            assert_answers([answers[row] for row in rows], wanted, f"{one} {window}", nan_is_null=nan_is_null)
+
+
+def _masked(table: pa.Table) -> pd.DataFrame:
+    masked = {pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype(), pa.bool_(): pd.BooleanDtype()}
+    return table.to_pandas(types_mapper=masked.get)
+
+
+def _from_pandas(frame: pd.DataFrame) -> pa.Table:
+    """A column without a value has no type of its own in pandas."""
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+Build, Read = Callable[[pa.Table], Any], Callable[[Any], pa.Table]
+TABLES: dict[str, tuple[Build, Read]] = {
+    "arrow": (lambda table: table, lambda out: out),
+    "pandas": (lambda table: table.to_pandas(), _from_pandas),
+    "pandas_masked": (_masked, _from_pandas),
+    "pandas_arrow": (lambda table: table.to_pandas(types_mapper=pd.ArrowDtype), _from_pandas),
+    "polars": (pl.from_arrow, lambda out: out.to_arrow()),
+    "polars_lazy": (lambda table: pl.from_arrow(table).lazy(), lambda out: out.collect().to_arrow()),
+}
+DATA = {name: (data := build(TABLE), read(data)) for name, (build, read) in TABLES.items()}
+
+
+each_builtin = pytest.mark.parametrize("name", BUILTINS)
+
+
+def test_every_kind_is_here() -> None:
+    """The laws say which kinds a built-in takes; no kind but "unordered" is missing here, where all of them run."""
+    assert {kind_of(TABLE[column].type) for column in COLUMNS} == set(get_args(Kind)) - {"unordered"}
+    assert all(any(taken(one, TABLE) for one in bound(name).values()) for name in BUILTINS)
+
+
+@each_builtin
+@pytest.mark.parametrize("container", TABLES)
+def test_tables(container: str, name: str) -> None:
+    """By the algorithm that the ladder chooses."""
+    data, table = DATA[container]
+    aggregates = chosen(name, table)
+    assert {alias.split(":")[0] for alias in aggregates} == set(VARIANTS[name])
+    out = TABLES[container][1](sw.slide(data, list(aggregates.values()), WINDOWS, by="key", order="ts"))
+    check(table, out, aggregates, nan_is_null=container.startswith("pandas"))
+
+
+@each_builtin
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("container", ["arrow", "pandas"])
+def test_tables_by_each_algorithm(container: str, algorithm: str, name: str) -> None:
+    data, table = DATA[container]
+    aggregates = chosen(name, table, algorithm)
+    if aggregates:
+        many = list(aggregates.values())
+        out = TABLES[container][1](sw.slide(data, many, WINDOWS, by="key", order="ts", algorithm=algorithm))
+        check(table, out, aggregates, nan_is_null=container == "pandas")
+
+
+@each_builtin
+@pytest.mark.parametrize("algorithm", ["auto", *ALGORITHMS])
+def test_what_is_not_served_is_refused(algorithm: str, name: str) -> None:
+    """By name, before any work: kinds a built-in does not take, monoids an algorithm does not serve."""
+    for one in bound(name).values():
+        if not taken(one, TABLE) or not serves(algorithm, Fold(one, TABLE, "ts").monoid):
+            with pytest.raises(ArgumentError, match=f"{name}|{algorithm}"):
+                sw.slide(TABLE, one, sw.trailing(3), by="key", order="ts", algorithm=algorithm)
+
+
+@each_builtin
+def test_the_schema_is_what_comes(name: str) -> None:
+    aggregates = list(chosen(name, TABLE).values())
+    for window in (sw.trailing(3), sw.trailing("4 s"), sw.tumbling("5 s"), sw.trailing(3).every(2)):
+        schema = sw.schema(TABLE, aggregates, window, by="key", order="ts")
+        for table in (TABLE, TABLE.slice(0, 0)):
+            assert sw.slide(table, aggregates, window, by="key", order="ts").schema == schema
+
+
+# --- plain sequences and live windows --------------------------------------------------------------------------------
+
+SEQUENCES: dict[str, list[Any]] = {
+    "int": [3, -1, 4, 4, -5, 9, 2, 6, -(2**40)],
+    "float": [3.5, -1.0, math.nan, math.inf, 2.0, 7.0, -math.inf, 0.0, 1.0],
+    "bool": [True, True, False, True, False, False],
+    "temporal": [EPOCH + dt.timedelta(seconds=seconds) for seconds in (5, 3, 9, 9, 1, 4)],
+    "decimal": [Decimal("1.50"), Decimal("-0.25"), Decimal("99.00"), Decimal("0.00"), Decimal("99.00")],
+    "string": ["b", "", "a", "ä", "b", "a"],
+    "object": [b"b", b"", b"\xff", b"a", b"b"],
+}
+
+
+def _as_machine(answers: list[Any], kind: pa.DataType) -> list[Any]:
+    return machine(pa.array([_as_struct(answer, kind) for answer in answers], kind))
+
+
+def _as_struct(answer: Any, kind: pa.DataType) -> Any:
+    """A struct comes as a tuple on a list."""
+    if pa.types.is_struct(kind) and isinstance(answer, tuple):
+        return dict(zip([field.name for field in kind], answer, strict=True))
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("one", "algorithm"),
+    [
+        pytest.param(one, algorithm, id=f"{label}-{algorithm}")
+        for algorithm in ("auto", *ALGORITHMS)
+        for variants in VARIANTS.values()
+        for label, one in list(variants.items())[: None if algorithm == "auto" else 1]
+    ],
+)
+def test_sequences_and_live_windows(one: Aggregate, algorithm: str) -> None:
+    if takes(one) == 2 and 1 not in family_of(one).columns:
+        with pytest.raises(ArgumentError, match="2 columns"):
+            sw.slide([1.0, 2.0], one, sw.trailing(3), algorithm=algorithm)
+        return
+    ran = False
+    for kind, values in SEQUENCES.items():
+        with_nulls = [*values[:3], None, *values[3:]]
+        _check_list(one, with_nulls, algorithm)
+        ran |= _check_list(one, values, algorithm)
+        if kind in ("int", "float", "bool") and taken_of(one, values) is not None:
+            _check_numpy(one, values, algorithm)
+    assert ran or algorithm != "auto"
+
+
+def taken_of(one: Aggregate, values: list[Any]) -> Fold | None:
+    table = pa.table({"data": values})
+    try:
+        return Fold(replace(one, columns=() if 0 in family_of(one).columns else ("data",)), table)
+    except ArgumentError:
+        return None
+
+
+def _wanted(fold: Fold, size: int) -> list[Any]:
+    return [fold(range(max(0, row - 2), row + 1)) for row in range(size)]
+
+
+def _check_list(one: Aggregate, values: list[Any], algorithm: str) -> bool:
+    """A list, a live window, a pandas and a Polars Series; False if these values are refused."""
+    fold = taken_of(one, values)
+    if fold is None or not serves(algorithm, fold.monoid):
+        with pytest.raises(ArgumentError):
+            sw.slide(values, one, sw.trailing(3), algorithm=algorithm)
+        return False
+    wanted = _wanted(fold, len(values))
+    kind = sw.schema(values, one, sw.trailing(3)).field(0).type
+    listed = sw.slide(values, one, sw.trailing(3), algorithm=algorithm)
+    assert_answers(_as_machine(listed, kind), wanted, f"{one} of {values}")
+    series = sw.slide(pl.Series(values), one, sw.trailing(3), algorithm=algorithm)
+    assert_answers(machine(series.to_arrow()), wanted, f"Polars {one}")
+    arrow_backed = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([values])))
+    framed = sw.slide(arrow_backed, one, sw.trailing(3), algorithm=algorithm)
+    assert_answers(machine(pa.array(framed.array)), wanted, f"pandas {one}")
+    live = _live(one, values, algorithm)
+    if live is not None and pa.types.is_decimal(kind):  # of no type, so a live mean is not rounded
+        assert_answers(listed, live, f"live {one}")
+    elif live is not None:
+        assert_answers(_as_machine(live, kind), wanted, f"live {one}")
+    return True
+
+
+def _live(one: Aggregate, values: list[Any], algorithm: str) -> list[Any] | None:
+    """A live window has Python objects in place of times, so it does no arithmetic on them: then None."""
+    try:
+        return sw.LiveWindow(one, sw.trailing(3), algorithm).extend(values)
+    except ArgumentError:
+        assert any(isinstance(value, dt.datetime) for value in values)
+        return None
+
+
+def _check_numpy(one: Aggregate, values: list[Any], algorithm: str) -> None:
+    fold = taken_of(one, values)
+    assert fold is not None
+    if serves(algorithm, fold.monoid):
+        kind = sw.schema(np.array(values), one, sw.trailing(3)).field(0).type
+        array = sw.slide(np.array(values), one, sw.trailing(3), algorithm=algorithm)
+        assert isinstance(array, np.ndarray)
+        numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+        assert (array.dtype == object) == (not numbers), "numbers are numbers, whatever made them"
+        assert_answers(
+            [plain(answer) for answer in array.tolist()], _wanted(fold, len(values)), f"NumPy {one}", nan_is_null=True
+        )
+
+
+# --- Spark -----------------------------------------------------------------------------------------------------------
+
+
+def _on_spark(algorithm: str) -> list[dict[str, Aggregate]]:
+    """In parts, since a query of hundreds of Python results takes Spark long to plan."""
+    found = [
+        (alias, one)
+        for name in BUILTINS
+        for alias, one in chosen(name, TABLE, algorithm).items()
+        if POSITION not in one.inputs
+    ]
+    return [dict(found[k : k + 80]) for k in range(0, len(found), 80)]
+
+
+def _in_time(out: pa.Table) -> pa.Table:
+    return out.sort_by("ts")
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("algorithm", ["auto", *ALGORITHMS])
 def test_spark_batch(spark: Any, algorithm: str) -> None:
-    chosen = [one for one in aggregates() if serves(algorithm, one)]
-    out = sw.slide(spark.createDataFrame(TABLE), chosen, WINDOWS, by="key", order="ts", algorithm=algorithm)
-    rows = out.toArrow().to_pylist()
-    if len(chosen) == len(aggregates()):
-        check(rows)
+    frame = spark.createDataFrame(TABLE)
+    for aggregates in _on_spark(algorithm):
+        out = sw.slide(frame, list(aggregates.values()), WINDOWS, by="key", order="ts", algorithm=algorithm)
+        check(TABLE, _in_time(out.toArrow()), aggregates)
 
 
 @pytest.mark.spark
-def test_spark_stream(spark: Any, tmp_path: Path) -> None:
+def test_spark_rows_have_no_position(spark: Any) -> None:
+    frame = spark.createDataFrame(TABLE)
+    for one in (sw.argmin("whole"), sw.argmax("real")):
+        with pytest.raises(ArgumentError, match="no position"):
+            sw.slide(frame, one, sw.trailing(3), by="key", order="ts")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("algorithm", ["auto", "two_stacks_lite"])
+def test_spark_stream(spark: Any, algorithm: str, tmp_path: Path) -> None:
+    """A query costs seconds: all by the ladder's choice, one setting of each by one algorithm by name."""
     (tmp_path / "in").mkdir()
-    pq.write_table(TABLE.slice(0, 35), tmp_path / "in" / "0.parquet")
+    pq.write_table(TABLE.slice(0, 90), tmp_path / "in" / "0.parquet")
     last = pa.Table.from_pylist([{"key": "z", "ts": EPOCH + dt.timedelta(days=1)}], schema=TABLE.schema)
-    pq.write_table(pa.concat_tables([TABLE.slice(35), last]), tmp_path / "in" / "1.parquet")
-    stream = spark.readStream.schema(spark.createDataFrame(TABLE).schema).option("maxFilesPerTrigger", 1)
-    events = stream.parquet(str(tmp_path / "in"))
-    out = sw.slide(events, aggregates(), WINDOWS, by="key", order="ts", lateness="1 h")
-    query = (
-        out.writeStream.format("memory")
-        .queryName("enumerated")
-        .option("checkpointLocation", str(tmp_path / "checkpoint"))
-        .trigger(availableNow=True)
-        .start()
-    )
-    query.awaitTermination()
-    check([row for row in spark.table("enumerated").toArrow().to_pylist() if row["key"] != "z"])
+    pq.write_table(pa.concat_tables([TABLE.slice(90), last]), tmp_path / "in" / "1.parquet")
+    for number, aggregates in enumerate(_on_spark(algorithm)):
+        stream = spark.readStream.schema(spark.createDataFrame(TABLE).schema).option("maxFilesPerTrigger", 1)
+        out = sw.slide(
+            stream.parquet(str(tmp_path / "in")),
+            list(aggregates.values()),
+            WINDOWS,
+            by="key",
+            order="ts",
+            lateness="1 h",
+            algorithm=algorithm,
+        )
+        name = f"enumerated_{algorithm}_{number}"
+        query = (
+            out.writeStream.format("memory")
+            .queryName(name)
+            .option("checkpointLocation", str(tmp_path / f"checkpoint{number}"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        rows = spark.table(name).toArrow()
+        check(TABLE, _in_time(rows.filter(pa.compute.not_equal(rows["key"], "z"))), aggregates)

@@ -20,7 +20,9 @@ from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import to_column
 from slidewise.engine.keyed import answers_to_arrow
 from slidewise.engine.plan import Plan, make_plan
+from slidewise.errors import ArgumentError
 from slidewise.swag import ALGORITHMS
+from tests.catalogue import served
 from tests.golden import MONOIDS
 from tests.same import assert_same
 
@@ -32,6 +34,15 @@ AGGREGATES = [
     sw.stddev("x"),
     sw.aggregate(sw.Monoid(name="affine", **MONOIDS["affine"]), "x", "n"),
     sw.aggregate(sw.Monoid(name="concat", **MONOIDS["concat"]), "s"),
+    sw.aggregate(sw.Monoid(name="queue", **MONOIDS["queue"]), "s"),
+    sw.top_k("x", 2),
+    sw.collect("s"),
+    sw.median("x"),
+    sw.count_distinct("s"),
+    sw.approx_distinct("s", error=0.26),
+    sw.argmax("s", "x"),
+    sw.longest_increasing_run("x"),
+    sw.sum("x").where("n", ">", 0).alias("sum_where"),
 ]
 PER_EVENT = [
     sw.trailing(1),
@@ -117,7 +128,7 @@ class Pieces:
         if not parts:
             return
         table = pa.concat_tables(parts).combine_chunks()
-        columns = {name: to_column(table.column(name)) for name in self.plan.columns}
+        columns = self.plan.enter(table.column, table.num_rows)
         moments = np.array(table.column("t").cast(pa.int64()).to_pylist(), dtype=np.int64)
         moments.flags.writeable = False
         runs = Runs(np.array(slots), np.array(fresh), np.array(starts, dtype=np.int64))
@@ -142,13 +153,14 @@ class Pieces:
 def check(rows: dict[str, pa.Table], window: Any, algorithm: str, data: st.DataObject) -> None:
     table = pa.concat_tables(rows.values())
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    plan = make_plan(types, AGGREGATES, window, by="k", order="t", algorithm=algorithm, whole=False)
+    aggregates = served(algorithm, AGGREGATES, types)
+    plan = make_plan(types, aggregates, window, by="k", order="t", algorithm=algorithm, whole=False)
     pieces = Pieces(plan, rows)
     sizes = st.dictionaries(st.sampled_from(sorted(rows)), st.integers(0, 7))
     for _ in range(data.draw(st.integers(0, 8))):
         pieces.feed(data.draw(sizes), data.draw(st.sampled_from([0.0, 0.5, 1.0])))
     pieces.feed(dict.fromkeys(rows, table.num_rows), 0)
-    whole = sw.slide(table, AGGREGATES, window, by="k", order="t", algorithm="recalculate")
+    whole = sw.slide(table, aggregates, window, by="k", order="t", algorithm="recalculate")
     bounds = [] if plan.per_event else ["window_start", "window_end"]
     for key in rows:
         expected = whole.filter(pa.array([k == key for k in whole.column("k").to_pylist()], pa.bool_()))
@@ -158,7 +170,7 @@ def check(rows: dict[str, pa.Table], window: Any, algorithm: str, data: st.DataO
             assert_same([row[name] for row in pieces.answers[key]], column.to_pylist(), scale=1.0)
 
 
-@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
+@pytest.mark.parametrize("algorithm", ["auto", *sorted(ALGORITHMS)])
 @pytest.mark.parametrize("window", PER_EVENT, ids=str)
 @settings(max_examples=20)
 @given(rows=series(), data=st.data())
@@ -166,12 +178,23 @@ def test_pieces_per_event(window: Any, algorithm: str, rows: dict[str, pa.Table]
     check(rows, window, algorithm, data)
 
 
-@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
+@pytest.mark.parametrize("algorithm", ["auto", *sorted(ALGORITHMS)])
 @pytest.mark.parametrize("window", PER_WINDOW, ids=str)
 @settings(max_examples=20)
 @given(rows=series(), data=st.data())
 def test_pieces_per_window(window: Any, algorithm: str, rows: dict[str, pa.Table], data: st.DataObject) -> None:
     check(rows, window, algorithm, data)
+
+
+@pytest.mark.parametrize("algorithm", sorted(ALGORITHMS))
+def test_what_is_left_out_is_refused(algorithm: str) -> None:
+    types = {"k": pa.string(), "x": pa.int64(), "n": pa.int64(), "s": pa.string(), "t": pa.timestamp("us", tz="UTC")}
+    some = served(algorithm, AGGREGATES, types)
+    assert some
+    for one in AGGREGATES:
+        if one not in some:
+            with pytest.raises(ArgumentError, match=algorithm):
+                make_plan(types, one, sw.trailing(2), by="k", order="t", algorithm=algorithm)
 
 
 def test_a_released_slot_begins_anew() -> None:

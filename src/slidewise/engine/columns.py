@@ -71,6 +71,8 @@ def kind_of(arrow: pa.DataType | None, objects: Kind = "object") -> Kind:
         return "decimal"
     if pa.types.is_temporal(arrow) and not pa.types.is_interval(arrow):
         return "temporal"
+    if pa.types.is_string(arrow) or pa.types.is_large_string(arrow) or pa.types.is_string_view(arrow):
+        return "string"
     if isinstance(arrow, pa.BaseExtensionType):
         return "unordered" if pa.types.is_nested(arrow.storage_type) else "object"
     return "unordered" if pa.types.is_nested(arrow) else "object"

@@ -3,6 +3,7 @@
 "x"            the column itself
 "#position"    the row's number in the data
 "#hash x"      a 63-bit hash of its value
+"#float x"     its decimal as a float
 "#bare x"      its value in rows where it may be null, with "#there x": whether there is one
 "#where ..."   which rows pass a filter
 """
@@ -87,6 +88,9 @@ def _derive(one: Derived, source: Source, base: Callable[[str], Column], length:
     if one.how == "hash":
         return _hashed(source(name), base(name))
     column = base(name)
+    if one.how == "float":
+        floats = [0.0 if value is None else float(value) for value in column.values]
+        return Column(frozen(np.array(floats, dtype=np.float64)), column.valid)
     if one.how == "bare":
         return Column(column.values)
     there = np.ones(length, dtype=np.int64) if column.valid is None else column.valid.astype(np.int64)

@@ -18,7 +18,8 @@ ACCEPTS: dict[Kind, tuple[Kind, ...]] = {
     "bool": ("int", "bool"),
     "float": ("float", "int", "bool"),
     "decimal": ("decimal", "int", "bool"),
-    "object": ("int", "float", "bool", "decimal", "object"),
+    "string": ("string",),
+    "object": ("int", "float", "bool", "decimal", "string", "object"),
 }
 """Kind of window -> the kinds of values it goes on taking."""
 
@@ -42,7 +43,8 @@ def kind_of_value(value: Any) -> Kind:
         return "bool"
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return "int"
-    return "float" if isinstance(value, float) else "decimal" if isinstance(value, Decimal) else "object"
+    named: tuple[tuple[type, Kind], ...] = ((float, "float"), (Decimal, "decimal"), (str, "string"))
+    return next((kind for held, kind in named if isinstance(value, held)), "object")
 
 
 def fitting(value: Any, kind: Kind) -> Any:

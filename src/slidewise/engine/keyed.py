@@ -382,5 +382,5 @@ def answers_to_arrow(answer: Answers) -> pa.Array:
     """One output's answers as an Arrow array of its planned type."""
     if isinstance(answer.outs[0], list):
         values = [value if good else None for value, good in zip(answer.outs[0], answer.ok.tolist(), strict=True)]
-        return pa.array(values, type=answer.output.arrow)
+        return to_arrow((values,), None, answer.output.arrow)
     return to_arrow(answer.outs, answer.ok, answer.output.arrow)

@@ -43,8 +43,8 @@ class LiveWindow:
     store
         None: the window is kept in memory.
     kind
-        What the values are: ``"float"``, ``"int"``, ``"bool"``, ``"decimal"``, or ``"object"`` for anything else; None:
-        as the first value is.
+        What the values are: ``"float"``, ``"int"``, ``"bool"``, ``"decimal"``, ``"string"``, or ``"object"`` for
+        anything else; None: as the first value is.
 
     Cost per `push`: the algorithm's, amortized O(1) by default.
 
@@ -232,6 +232,8 @@ class LiveWindow:
             self._waiting = decode_plain(header["waiting"].encode())
         if header["structure"] is None:
             return
+        if self._structure.card.name != header["structure"]:
+            raise ValueError(f"its window is kept by {header['structure']!r}, here by {self._structure.card.name!r}")
         monoid = self._structure.monoid
         if self._structure.card.name != header["structure"]:
             raise ValueError(f"it is by {header['structure']}, which this version would not choose")

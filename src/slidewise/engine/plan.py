@@ -281,7 +281,7 @@ def _output(
     held = ", ".join(objects[1] if arrow is None else str(arrow) for arrow in arrows)
     monoid = _monoid(aggregate, arrows, held, objects[0])
     made = [derived_position()] if POSITION in columns else []
-    inputs, entered, more = _entered(aggregate, columns, arrows)
+    inputs, entered, more = _entered(aggregate, monoid, columns, arrows)
     conditions = _conditions(aggregate, types, plain)
     mask = derived_mask(conditions) if conditions else None
     choice, ops = _code(monoid, entered, algorithm, window, whole)
@@ -306,7 +306,7 @@ def _monoid(aggregate: Aggregate, arrows: list[pa.DataType | None], held: str, o
     """The aggregate's monoid for columns of these types; a column without a value is of whatever kind it takes."""
     kinds = tuple(kind_of(arrow, objects) for arrow in arrows)
     if any(arrow is not None and pa.types.is_null(arrow) for arrow in arrows):
-        for guess in ("float", "bool", "object"):
+        for guess in ("float", "bool", "string"):
             guessed: tuple[Kind, ...] = tuple(
                 guess if arrow is not None and pa.types.is_null(arrow) else kind
                 for arrow, kind in zip(arrows, kinds, strict=True)
@@ -317,11 +317,14 @@ def _monoid(aggregate: Aggregate, arrows: list[pa.DataType | None], held: str, o
 
 
 def _entered(
-    aggregate: Aggregate, columns: tuple[str, ...], arrows: list[pa.DataType | None]
+    aggregate: Aggregate, monoid: Monoid, columns: tuple[str, ...], arrows: list[pa.DataType | None]
 ) -> tuple[tuple[str, ...], tuple[pa.DataType | None, ...], list[Derived]]:
-    """The columns as the lift takes them, their types, and those that are derived."""
+    """The columns as the lift takes them, their types, and those that are derived.
+
+    A built-in whose answer is a float takes decimals as floats, so that it compiles.
+    """
     source = aggregate.source
-    if isinstance(source, Monoid) or not (source.hashes or source.nullable):
+    if isinstance(source, Monoid):
         return columns, tuple(arrows), []
     inputs: list[str] = []
     entered: list[pa.DataType | None] = []
@@ -339,6 +342,10 @@ def _entered(
             made.append(derived("there", column))
             inputs += [column, made[-1].name]
             entered += [arrow, pa.int64()]
+        elif monoid.result == "float64" and arrow is not None and pa.types.is_decimal(arrow):
+            made.append(derived("float", column))
+            inputs.append(made[-1].name)
+            entered.append(pa.float64())
         else:
             inputs.append(column)
             entered.append(arrow)

@@ -5,8 +5,10 @@ Checked over all triples of the samples' partials: O(s³) combines for s samples
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,7 +20,8 @@ TOLERANCE = 1e-9
 
 
 def check(monoid: Monoid, samples: Iterable[Any], *, tolerance: float = TOLERANCE) -> None:
-    """Raise `LawError` unless `monoid` keeps its laws on `samples`; a sample of a several-column lift is a tuple.
+    """Raise `LawError` unless `monoid` keeps its laws on `samples`; a sample of a lift of several columns, or
+    of none, is a tuple.
 
     The laws: identity on both sides, associativity, and where they are promised `commutative`, `selective` and
     `inverse`; partials are not changed in place.
@@ -30,8 +33,8 @@ def check(monoid: Monoid, samples: Iterable[Any], *, tolerance: float = TOLERANC
       ...
     slidewise.errors.LawError: max from 0: identity on the left: combine(0, -3) gave 0, expected -3
     """
-    several = monoid.lift is not None and monoid.lift.__code__.co_argcount > 1 if _plain(monoid.lift) else False
-    partials = [monoid.lifted(*sample) if several else monoid.lifted(sample) for sample in samples]
+    one_value = _takes_one_value(monoid.lift)
+    partials = [monoid.lifted(sample) if one_value else monoid.lifted(*sample) for sample in samples]
     partials.append(monoid.identity)
     scale = max((abs(n) for p in partials for n in _numbers(p) if math.isfinite(n)), default=1.0)
 
@@ -66,8 +69,8 @@ def check(monoid: Monoid, samples: Iterable[Any], *, tolerance: float = TOLERANC
 
 
 def same(a: Any, b: Any, slack: float) -> bool:
-    """Equal, with NaN equal to NaN and floats within `slack`; tuples and lists by element."""
-    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+    """Equal, with NaN equal to NaN and floats within `slack`; tuples, lists and deques by element."""
+    if isinstance(a, (tuple, list, deque)) and isinstance(b, (tuple, list, deque)):
         return len(a) == len(b) and all(same(x, y, slack) for x, y in zip(a, b, strict=True))
     if isinstance(a, float) or isinstance(b, float):
         if a is None or b is None:
@@ -86,5 +89,7 @@ def _numbers(partial: Any) -> Iterable[float]:
         yield min(float(abs(partial)), 1e300)
 
 
-def _plain(function: Any) -> bool:
-    return hasattr(function, "__code__")
+def _takes_one_value(lift: Any) -> bool:
+    """False for a lift of several columns or of none; one that takes any number is handed one."""
+    code = getattr(lift, "__code__", None)
+    return code is None or code.co_argcount == 1 or bool(code.co_flags & inspect.CO_VARARGS)

@@ -43,7 +43,9 @@ class Result:
     def to_list(self) -> list[Any]:
         """As Python values, None for null."""
         if isinstance(self.outs[0], list):
-            return [value if good else None for value, good in zip(self.outs[0], self.ok.tolist(), strict=True)]
+            answers = [value if good else None for value, good in zip(self.outs[0], self.ok.tolist(), strict=True)]
+            exact = self.arrow is not None and pa.types.is_decimal(self.arrow)
+            return list(to_arrow((answers,), None, self.arrow).to_pylist()) if exact else answers
         if self.packed:
             typed = to_arrow(self.outs, None, self.arrow).to_pylist()
             values: list[Any] = [tuple(answer.values()) for answer in typed]

@@ -40,7 +40,7 @@ class Sequence:
         column = self._columns[VALUE]
         held = column.values if isinstance(column, Column) else []
         one_of_each = {_type_name(value): value for value in held if value is not None}
-        return "object" if _comparable(list(one_of_each.values())) else "unordered", " and ".join(sorted(one_of_each))
+        return _kind(list(one_of_each.values())), " and ".join(sorted(one_of_each))
 
     def order(self, given: Any, window: object) -> Any:
         """What values are ordered by: as given, or the DatetimeIndex of a pandas Series if a window goes by time."""
@@ -103,22 +103,28 @@ class Sequence:
 
 
 def to_numpy(result: Result) -> Any:
-    """A result as a NumPy array: null is NaN, which makes integers floats; NaT for times; None in objects."""
-    if isinstance(result.outs[0], list) and pa.types.is_primitive(result.arrow or pa.null()):
-        return result.to_arrow().to_numpy(zero_copy_only=False)  # the type does not depend on how it was computed
-    if isinstance(result.outs[0], list) or result.packed:
+    """A result as a NumPy array: null is NaN, which makes integers and booleans floats; NaT for times; None in objects,
+    such as strings and lists."""
+    arrow = result.arrow
+    by_python = isinstance(result.outs[0], list)
+    if (arrow is None and by_python) or (arrow is not None and pa.types.is_nested(arrow)) or result.packed:
         made = np.empty(len(result.ok), dtype=object)
         made[:] = result.to_list()
         return made
-    if result.arrow in (None, pa.int64(), pa.float64(), pa.bool_()) or pa.types.is_integer(result.arrow):
+    if arrow is None or (
+        not by_python and (arrow == pa.float64() or pa.types.is_integer(arrow) or arrow == pa.bool_())
+    ):
         values = result.outs[0]
         if result.ok.all():
-            wanted = None if result.arrow is None else result.arrow.to_pandas_dtype()
+            wanted = None if arrow is None else arrow.to_pandas_dtype()
             return values if wanted is None else values.astype(wanted, copy=False)
         values = values.astype(np.float64)
         values[~result.ok] = np.nan
         return values
-    return result.to_arrow().to_numpy(zero_copy_only=False)
+    answers = result.to_arrow()
+    if arrow == pa.bool_() and answers.null_count:
+        answers = answers.cast(pa.float64())
+    return answers.to_numpy(zero_copy_only=False)
 
 
 def read(values: Any, argument: str) -> pa.ChunkedArray | Column:
@@ -141,11 +147,14 @@ def read(values: Any, argument: str) -> pa.ChunkedArray | Column:
     return _from_list(list(values))
 
 
-def _comparable(values: list[Any]) -> bool:
+def _kind(values: list[Any]) -> Kind:
+    """The kind of a column that holds these values, one of each type."""
+    if values and all(isinstance(value, str) for value in values):
+        return "string"
     try:
-        return all(isinstance(a < b, (bool, np.bool_)) for a in values for b in values)
+        return "object" if all(isinstance(a < b, (bool, np.bool_)) for a in values for b in values) else "unordered"
     except Exception:  # whatever a user's class raises, it has no order
-        return False
+        return "unordered"
 
 
 def _type_name(value: object) -> str:

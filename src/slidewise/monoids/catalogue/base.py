@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -15,6 +16,9 @@ ORDERED = "values with an order (numbers, decimals, times, strings, bytes)"
 ANY = "any column"
 
 Kinds = tuple[Kind, ...]
+
+EXACT = decimal.Context(prec=90)
+"""Wide enough for any sum of 38-digit decimals; the default context would round to 28 digits."""
 
 
 def bind(family: Family, *columns: str | None, **options: Hashable) -> Aggregate:

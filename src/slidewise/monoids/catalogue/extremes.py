@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from slidewise.monoids.aggregate import POSITION, Aggregate, Family
-from slidewise.monoids.catalogue.base import ORDERED, Kinds, bind, earlier, later
+from slidewise.monoids.catalogue.base import EXACT, ORDERED, Kinds, bind, earlier, later
 from slidewise.monoids.kinds import COMPILED, Kind
 from slidewise.monoids.monoid import Monoid
 
@@ -170,6 +171,10 @@ def _apart_int(p: tuple[int, int]) -> int:
     return p[1] - p[0]
 
 
+def _apart_decimal(p: tuple[Decimal, Decimal]) -> Decimal:
+    return EXACT.subtract(p[1], p[0])
+
+
 def _span(identity: Any, combine: Callable[[Any, Any], Any], lower: Callable[[Any], Any]) -> Monoid:
     return Monoid(
         identity=identity,
@@ -184,12 +189,12 @@ def _span(identity: Any, combine: Callable[[Any, Any], Any], lower: Callable[[An
 
 SPREAD_INT = _span((INT64_MAX, INT64_MIN), _span_int, _apart_int)
 SPREAD_FLOAT = _span((math.nan, -math.inf), _span_float, _apart)
-SPREAD_OBJECT = _span((None, None), _span_object, _apart)
+SPREAD_DECIMAL = _span((None, None), _span_object, _apart_decimal)
 
 
 def _choose_spread(kinds: Kinds) -> Monoid | None:
     if kinds[0] == "decimal":
-        return SPREAD_OBJECT
+        return SPREAD_DECIMAL
     return _by_kind(SPREAD_INT, SPREAD_FLOAT, None)(kinds)
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import decimal
 import math
 from decimal import Decimal
 from typing import Any
 
 from slidewise.monoids.aggregate import Aggregate, Family
-from slidewise.monoids.catalogue.base import NUMERIC, Kinds, add, bind, numeric
+from slidewise.monoids.catalogue.base import EXACT, NUMERIC, Kinds, add, bind, numeric
 from slidewise.monoids.monoid import Monoid
 
 LOW_BITS = 2**32 - 1
-
-EXACT = decimal.Context(prec=90)
-"""Wide enough for any sum of 38-digit decimals; the default context would round to 28 digits."""
 
 
 # ---- sum: exact for integers ----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 from slidewise.errors import bad
 from slidewise.monoids.aggregate import Aggregate, Family
 from slidewise.monoids.catalogue.base import ANY, ORDERED, Kinds, bind, counted
+from slidewise.monoids.codec import decode_plain, encode_plain
 from slidewise.monoids.monoid import Monoid
 from slidewise.monoids.tally import Tally, monoid_of
 
@@ -43,14 +44,10 @@ def _in_order(name: str, lower: Any, result: str) -> Monoid:
 
 
 def _encode(partial: Any) -> bytes:
-    from slidewise.monoids.codec import encode_plain
-
     return encode_plain(list(partial))
 
 
 def _decode(stored: bytes) -> Any:
-    from slidewise.monoids.codec import decode_plain
-
     return deque(decode_plain(stored))
 
 
@@ -74,7 +71,7 @@ def _choose_collect_distinct(kinds: Kinds) -> Monoid | None:
 
 
 def _choose_concat(kinds: Kinds, sep: str = "") -> Monoid | None:
-    return _joined(sep) if kinds[0] == "object" else None
+    return _joined(sep) if kinds[0] == "string" else None
 
 
 COLLECT = Family("collect", ANY, _choose_collect, nature="holistic", parts=("the values",), instead="last_n(column, n)")
@@ -149,7 +146,12 @@ def _count_all(S: dict[Any, int], T: dict[Any, int]) -> None:
 
 def _counting(name: str, lower: Any, **parts: Any) -> Monoid:
     tally = Tally(add=_count, remove=_uncount, merge=_count_all, lower=lower, new=dict)
-    return monoid_of(tally, commutative=True, name=name, **parts)
+    return monoid_of(tally, commutative=True, name=name, codec=(encode_plain, _decode_counts), **parts)
+
+
+def _decode_counts(stored: bytes) -> dict[Any, int]:
+    """With the one NaN again, which is a key because it is that object."""
+    return {_key(x): n for x, n in decode_plain(stored).items()}
 
 
 def _rank(item: tuple[Any, int]) -> tuple[int, bool, Any]:
