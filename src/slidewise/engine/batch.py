@@ -23,6 +23,7 @@ from slidewise.engine.columns import NO_NULLS, Column, as_objects
 from slidewise.engine.plan import Output, Plan
 from slidewise.errors import bad
 from slidewise.kernels.blocked import build_blocked
+from slidewise.kernels.ranked import ranked_kernels, slide_ranked
 from slidewise.kernels.registers import BASE, MASK, OWN
 from slidewise.swag.bank import Bank
 from slidewise.swag.structure import NEVER, sweep_of
@@ -56,10 +57,13 @@ class Rows:
 def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threads: int | None) -> list[Answers]:
     """An answer per row, in arranged order, for every output of a plan of per-event windows."""
     length = int(arranged.starts[-1])
-    answers = [Answers(output, output.ops.outputs(length), np.ones(length, dtype=np.bool_)) for output in plan.outputs]
+    answers = [Answers(output, _room(output, length), np.ones(length, dtype=np.bool_)) for output in plan.outputs]
     jobs: list[Callable[[], None]] = []
     for output in plan.outputs:  # built here, so that threads find them built
-        blocked_of(output) if output.choice.blocked else sweep_of(output.choice.structure, output.ops)
+        if output.choice.ranked:
+            ranked_kernels()
+        else:
+            blocked_of(output) if output.choice.blocked else sweep_of(output.choice.structure, output.ops)
     for window in plan.windows:
         mine = [answer for answer in answers if answer.output.window is window]
         for first, last in _chunks(plan, window, arranged):
@@ -80,10 +84,14 @@ def run_steps(
     zeros = np.zeros(len(counts), dtype=np.int64)
     first = starts[:-1]
     runs = np.stack([zeros, zeros + 1, first, first, first_answer, first_answer + counts, first], axis=1)
-    answers = [Answers(output, output.ops.outputs(total), np.ones(total, dtype=np.bool_)) for output in plan.outputs]
+    answers = [Answers(output, _room(output, total), np.ones(total, dtype=np.bool_)) for output in plan.outputs]
     capacity = int((hi - lo).max(initial=0))
     jobs: list[Callable[[], None]] = []
     for answer in answers:
+        if answer.output.choice.ranked:
+            numbers = numbers_of(answer.output, columns)
+            jobs.append(partial(rank, answer.output, numbers, lo, hi, answer.outs, answer.ok))
+            continue
         inputs = inputs_of(plan, answer.output, columns)
         jobs.append(partial(sweep, answer.output, None, capacity, inputs, lo, hi, runs, answer.outs, answer.ok))
     run_jobs(jobs, threads)
@@ -92,13 +100,20 @@ def run_steps(
 
 def inputs_of(plan: Plan, output: Output, columns: dict[str, Column]) -> tuple[tuple[Any, ...], Any]:
     """An output's input arrays (lists in object mode) and the validity of their rows, None if all are valid."""
+    values, valid = numbers_of(output, columns)
+    if output.ops.compiled:
+        return values, valid
+    objects = [as_objects(Column(part, valid), arrow) for part, arrow in zip(values, output.types, strict=True)]
+    return tuple(column.values for column in objects), valid
+
+
+def numbers_of(output: Output, columns: dict[str, Column]) -> tuple[tuple[Any, ...], Any]:
+    """An output's input columns as they entered, and the validity of their rows, None if all are valid."""
     chosen = [columns[name] for name in output.inputs]
     valid = None if output.mask is None else columns[output.mask].values
     for column in chosen:
         if column.valid is not None:
             valid = column.valid if valid is None else valid & column.valid
-    if not output.ops.compiled:
-        chosen = [as_objects(column, arrow) for column, arrow in zip(chosen, output.types, strict=True)]
     return tuple(column.values for column in chosen), valid
 
 
@@ -133,9 +148,23 @@ def sweep(
     kernel(bank.cols, bank.regs, values, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
 
 
+def rank(output: Output, inputs: tuple[tuple[Any, ...], Any], lo: Any, hi: Any, outs: tuple[Any, ...], ok: Any) -> None:
+    """The output's exact quantile over these bounds; all of them are answered, and none falls below one before."""
+    (values,), valid = inputs
+    tally = output.ops.monoid.tally
+    assert tally is not None
+    assert tally.quantile is not None
+    slide_ranked(tally.quantile, values, valid, lo, hi, output.window.min_rows, outs[0], ok)
+
+
 def blocked_of(output: Output) -> Callable[..., Any]:
     """The blocked kernel of an output's monoid; built once."""
     return output.ops.built("blocked", lambda: build_blocked(output.ops))
+
+
+def _room(output: Output, length: int) -> tuple[Any, ...]:
+    """Room for answers: as the output's own functions write them, or the ranked kernel's floats."""
+    return (np.zeros(length),) if output.choice.ranked else output.ops.outputs(length)
 
 
 # ---- one chunk ------------------------------------------------------------------------------------------------------
@@ -170,6 +199,10 @@ def _run_chunk(
         capacity = int((hi - lo).max(initial=0))
         for answer in swept:
             values, valid, outs, ok = _views(plan, answer, columns, base, last)
+            if answer.output.choice.ranked:
+                halo = first - base
+                rank(answer.output, (values, valid), lo[halo:], hi[halo:], (outs[0][halo:],), ok[halo:])
+                continue
             sweep(answer.output, None, capacity, (values, valid), lo, hi, sweep_runs, outs, ok)
             if not answer.output.ops.compiled:
                 answer.outs[0][first:last] = outs[0][first - base :]
@@ -178,7 +211,8 @@ def _run_chunk(
 def _views(plan: Plan, answer: Answers, columns: dict[str, Column], first: int, last: int) -> Any:
     needed = (*answer.output.inputs, answer.output.mask)
     part = {name: columns[name].part(first, last) for name in needed if name is not None}
-    values, valid = inputs_of(plan, answer.output, part)
+    ranked = answer.output.choice.ranked
+    values, valid = numbers_of(answer.output, part) if ranked else inputs_of(plan, answer.output, part)
     return values, valid, tuple(out[first:last] for out in answer.outs), answer.ok[first:last]
 
 

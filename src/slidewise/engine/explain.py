@@ -14,9 +14,13 @@ def explain_plan(plan: Plan) -> str:
 
 def explain_output(output: Output) -> str:
     """One output's window, speed, algorithm, and why."""
-    if output.ops.compiled:
+    if output.choice.ranked:
+        speed = "compiled"
+    elif output.ops.compiled:
         speed = f"compiled (partial: {', '.join(output.ops.fields)})"
     else:
         speed = f"object mode ({output.ops.why})"
-    algorithm = "blocked scans" if output.choice.blocked else output.choice.structure.card.name
+    algorithm = output.choice.structure.card.name
+    if output.choice.ranked or output.choice.blocked:
+        algorithm = "ranked sets" if output.choice.ranked else "blocked scans"
     return f"{output.name}: {output.window!r}, {speed}, {algorithm}: {output.choice.reason}"

@@ -279,7 +279,8 @@ def _output(
     inputs, entered, more = _entered(aggregate, columns, arrows)
     conditions = _conditions(aggregate, types, plain)
     mask = derived_mask(conditions) if conditions else None
-    choice, ops = _code(monoid, entered, algorithm, fixed_rows=window.rows is not None and window.per_event and whole)
+    fixed_rows = window.rows is not None and window.per_event and whole
+    choice, ops = _code(monoid, entered, algorithm, fixed_rows=fixed_rows, whole=whole)
     arrow = result_type(monoid, ops, arrows)
     output = Output(
         name=name,
@@ -341,14 +342,14 @@ def _entered(
 
 
 def _code(
-    monoid: Monoid, inputs: Sequence[pa.DataType | None], algorithm: str, *, fixed_rows: bool
+    monoid: Monoid, inputs: Sequence[pa.DataType | None], algorithm: str, *, fixed_rows: bool, whole: bool
 ) -> tuple[Choice, Ops]:
     """The rung of the ladder, and the monoid's functions as it takes them."""
     if monoid.tally is None or algorithm != "auto":
         ops = make_ops(monoid, inputs)
         return choose(monoid, algorithm=algorithm, fixed_rows=fixed_rows, compiled=ops.compiled), ops
-    choice = choose(monoid)
     dtypes = tuple(dtype_of(kind_of(arrow)) for arrow in inputs)
+    choice = choose(monoid, numbers=whole and None not in dtypes)
     try:
         if None in dtypes:
             raise CannotCompile(f"the column type {', '.join(map(str, inputs))} is not a machine number")

@@ -5,6 +5,7 @@
 | rung              | taken when                                      | because                                     |
 | ----------------- | ----------------------------------------------- | ------------------------------------------- |
 | asked for         | `algorithm=` names one                          | the user knows; refused if it cannot serve  |
+| ranked            | an exact quantile, whole columns of numbers     | ranks by sorting, a window is a set of bits |
 | `running_tally`   | the aggregate has a tally that can take out     | O(1) per event, exact, no partial per row   |
 | `block_tallies`   | the aggregate has a tally                       | big partials: one per block, not per row    |
 | blocked           | a fixed number of rows, whole columns, compiled | no bounds to read, two scans side by side   |
@@ -32,11 +33,12 @@ ALGORITHMS: dict[str, type[Structure]] = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A rung of the ladder: the algorithm, whether the blocked kernel runs in its place, and why."""
+    """A rung of the ladder: the algorithm, whether a kernel runs in its place over whole columns, and why."""
 
     structure: type[Structure]
     blocked: bool
     reason: str
+    ranked: bool = False
 
 
 def check_name(algorithm: object) -> None:
@@ -45,8 +47,17 @@ def check_name(algorithm: object) -> None:
         raise ArgumentError(f"algorithm={algorithm!r}: expected 'auto' or one of {listed(ALGORITHMS)}")
 
 
-def choose(monoid: Monoid, *, algorithm: str = "auto", fixed_rows: bool = False, compiled: bool = False) -> Choice:
+def choose(
+    monoid: Monoid,
+    *,
+    algorithm: str = "auto",
+    fixed_rows: bool = False,
+    compiled: bool = False,
+    numbers: bool = False,
+) -> Choice:
     """Walk down the ladder; raises `ArgumentError` for an unknown name or an algorithm that cannot serve.
+
+    `numbers`: whole columns of machine numbers will be swept. `fixed_rows`: and each window is as many rows of them.
 
     >>> import slidewise as sw
     >>> choose(sw.Monoid(identity=0, combine=lambda a, b: a + b)).reason
@@ -57,6 +68,9 @@ def choose(monoid: Monoid, *, algorithm: str = "auto", fixed_rows: bool = False,
         structure = ALGORITHMS[algorithm]
         structure.refuse(monoid)
         return Choice(structure, blocked=False, reason=f"asked for by algorithm={algorithm!r}")
+    if numbers and monoid.tally is not None and monoid.tally.quantile is not None:
+        reason = "an exact quantile of whole columns: ranks by sorting, each window a set of ranks"
+        return Choice(RunningTally, blocked=False, ranked=True, reason=reason)
     if monoid.tally is not None and monoid.tally.remove is not None:
         return Choice(RunningTally, blocked=False, reason="values are added and taken out again in one tally")
     if monoid.tally is not None:
