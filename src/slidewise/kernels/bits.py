@@ -17,6 +17,12 @@ import numpy as np
 U = np.uint64
 NONE, ONE = np.uint64(0), np.uint64(1)
 
+BACK = 24
+"""How many of the 64 bits around a mark lie below it: one member must, two or three above."""
+
+MARGIN = 64
+"""The smallest number that may be a member where `pair_at` is used: it looks at the bits below."""
+
 
 def room(size: int) -> tuple[Any, Any]:
     """The words of an empty set of integers below `size`, and where each floor begins; the top floor is one word.
@@ -90,6 +96,29 @@ def before(words: Any, floors: Any, start: Any) -> Any:
         floor -= 1
         p = (p << 6) + highest(words[U(floors[floor] + p)])
     return p
+
+
+def pair_at(words: Any, floors: Any, mark: Any, steps: Any, following: bool) -> Any:
+    """The member `steps` members after the first one not below `mark`, and the one that follows if it is wanted.
+
+    One step or none in either direction is what a sliding window asks for, and which of them cannot be predicted. So
+    these are computed without a branch from the 64 bits around the mark, if they hold both members.
+    """
+    begin = mark - BACK
+    shift = U(begin & 63)
+    view = (words[U(begin >> 6)] >> shift) | ((words[U((begin >> 6) + 1)] << ONE) << (U(63) - shift))
+    lower, upper = view & ((ONE << U(BACK)) - ONE), view >> U(BACK)
+    at = upper & (upper - U(steps > 0))
+    behind = at & (at - U(steps >= 0))
+    if (U(steps + 1) <= U(2)) & (behind != NONE) & ((lower != NONE) | (steps >= 0)):
+        is_down = steps >> 63  # all bits or none
+        return mark + ((lowest(at) & ~is_down) | ((highest(lower) - BACK) & is_down)), mark + lowest(behind)
+    for _ in range(-steps):
+        mark = before(words, floors, mark)
+    for _ in range(steps):
+        mark = after(words, floors, mark) + 1
+    mark = after(words, floors, mark)
+    return mark, after(words, floors, mark + 1) if following else mark
 
 
 def lowest(word: Any) -> Any:

@@ -26,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.kernels.bits import after, before, highest, put, room, take
+from slidewise.kernels.bits import MARGIN, highest, pair_at, put, room, take
 from slidewise.kernels.jit import kernel, with_helpers
 
-WINDOWS = 5
+WINDOWS = 6
 """A segment is as many times as long as the longest window: longer ones overlap less and are thinner sets."""
 
-SHORTEST = 128
+SHORTEST = 64
 """Rows of a segment of short windows."""
 
 BATCH = 2**16
@@ -46,7 +46,7 @@ FIRST, LAST, VALUES, FIRST_ANSWER, LAST_ANSWER, CUT = range(6)
 
 U = np.uint64
 HIGHEST = np.int64(2**63 - 1)
-LOWEST = np.int64(-(2**63))
+SIGN = np.uint64(2**63)
 PADDING = np.uint64(2**64 - 1)
 
 
@@ -67,7 +67,7 @@ def slide_ranked(q: float, values: Any, valid: Any, lo: Any, hi: Any, min_rows: 
     count = max(1, BATCH // length)
     keys, segments = np.empty((count, length), dtype=np.uint64), np.empty((count, 6), dtype=np.int64)
     ranks = np.empty(length, dtype=np.int32 if length < 2**31 else np.int64)
-    words, floors = room(length)
+    words, floors = room(MARGIN + length)
     pack, settle, sweep = ranked_kernels()
     answer = 0
     while answer < len(lo):
@@ -112,11 +112,9 @@ def ranked_kernels() -> tuple[Any, Any, Any]:
 
 # ---- hot loops ------------------------------------------------------------------------------------------------------
 def _place(x: float) -> Any:
-    """An integer that is ordered as the values are: NaN last, the two zeros equal."""
-    if x != x:
-        return HIGHEST
+    """An unsigned integer that is ordered as the values are: NaN last, the two zeros equal."""
     bits = np.float64(x + 0.0).view(np.int64)
-    return bits ^ ((bits >> 63) & HIGHEST)
+    return PADDING if x != x else U(bits ^ ((bits >> 63) & HIGHEST)) ^ SIGN
 
 
 def _pack(
@@ -144,25 +142,25 @@ def _pack(
             else:
                 right = middle
         last = hi[left - 1]
-        row_keys = keys[s]
-        count = 0
-        least, most = HIGHEST, LOWEST
-        for row in range(first, last):
-            if not has_nulls or valid[U(row)]:
-                place = _place(values[U(row)])
-                least = min(least, place)
-                most = max(most, place)
-        span = U(most) - U(least)
+        row_keys, rows = keys[s], last - first
+        least, most = PADDING, U(0)
+        for k in range(rows):
+            place = _place(values[U(first + k)])
+            row_keys[U(k)] = place
+            least = min(least, place)
+            most = max(most, place)
         cut = 0
         if most > least:
-            cut = max(0, highest(span) + 1 + number_bits - 64)
-        for row in range(first, last):
-            if not has_nulls or valid[U(row)]:
-                above = (U(_place(values[U(row)])) - U(least)) >> U(cut)
-                row_keys[U(count)] = (above << U(number_bits)) | U(row - first)
-                count += 1
-        for k in range(count, keys.shape[1]):
-            row_keys[k] = PADDING
+            cut = max(0, highest(most - least) + 1 + number_bits - 64)
+        for k in range(rows):
+            row_keys[U(k)] = (((row_keys[U(k)] - least) >> U(cut)) << U(number_bits)) | U(k)
+        count = rows
+        for k in range(rows if has_nulls else 0):
+            if not valid[U(first + k)]:
+                row_keys[U(k)] = PADDING
+                count -= 1
+        for k in range(rows, keys.shape[1]):
+            row_keys[U(k)] = PADDING
         segments[s, FIRST] = first
         segments[s, LAST] = last
         segments[s, VALUES] = count
@@ -226,12 +224,10 @@ def _sweep(
         first = segments[s, FIRST]
         row_keys = keys[s]
         for k in range(segments[s, VALUES]):
-            ranks[row_keys[U(k)] & mask] = k
+            ranks[row_keys[U(k)] & mask] = k + MARGIN
         for k in range(len(words)):
             words[k] = 0
-        mark: Any = 0
-        below: Any = 0
-        held = 0
+        mark, below, held = np.int64(MARGIN), np.int64(0), np.int64(0)
         oldest, newest = first, first  # the rows [oldest, newest) are in the set
         for j in range(segments[s, FIRST_ANSWER], segments[s, LAST_ANSWER]):
             start, stop = lo[U(j)], hi[U(j)]
@@ -240,7 +236,7 @@ def _sweep(
                     rank = np.int64(ranks[U(oldest - first)])
                     take(words, floors, rank)
                     held -= 1
-                    below -= rank < mark
+                    below -= np.int64(rank < mark)
                 oldest += 1
             if newest < start:  # the rows between are in no window
                 oldest, newest = start, start
@@ -249,7 +245,7 @@ def _sweep(
                     rank = np.int64(ranks[U(newest - first)])
                     put(words, floors, rank)
                     held += 1
-                    below += rank < mark
+                    below += np.int64(rank < mark)
                 newest += 1
             if held == 0 or stop - start < min_rows:
                 ok[U(j)] = False
@@ -257,16 +253,11 @@ def _sweep(
             place = q * (held - 1)
             wanted = np.int64(math.floor(place))
             share = place - wanted
-            while below > wanted:
-                mark = before(words, floors, mark)
-                below -= 1
-            while below < wanted:
-                mark = after(words, floors, mark) + 1
-                below += 1
-            mark = after(words, floors, mark)
-            low = values[U(first) + (row_keys[U(mark)] & mask)]
+            mark, following = pair_at(words, floors, mark, wanted - below, share != 0.0)
+            below = wanted
+            low = values[U(first) + (row_keys[U(mark - MARGIN)] & mask)]
             if share != 0.0:
-                high = values[U(first) + (row_keys[U(after(words, floors, mark + 1))] & mask)]
+                high = values[U(first) + (row_keys[U(following - MARGIN)] & mask)]
                 if low != high:
                     low += (high - low) * share
             out[U(j)] = low
