@@ -23,7 +23,7 @@ from slidewise.engine.columns import NO_NULLS, Column, as_objects
 from slidewise.engine.plan import Output, Plan
 from slidewise.errors import bad
 from slidewise.kernels.blocked import build_blocked
-from slidewise.kernels.ranked import ranked_kernels, slide_ranked
+from slidewise.kernels.ranked import Bounds, ranked_kernels, slide_ranked
 from slidewise.kernels.registers import BASE, MASK, OWN
 from slidewise.swag.bank import Bank
 from slidewise.swag.structure import NEVER, sweep_of
@@ -90,7 +90,7 @@ def run_steps(
     for answer in answers:
         if answer.output.choice.ranked:
             numbers = numbers_of(answer.output, columns)
-            jobs.append(partial(rank, answer.output, numbers, lo, hi, answer.outs, answer.ok))
+            jobs.append(partial(rank, answer.output, numbers, Bounds.of_arrays(lo, hi), answer.outs, answer.ok))
             continue
         inputs = inputs_of(plan, answer.output, columns)
         jobs.append(partial(sweep, answer.output, None, capacity, inputs, lo, hi, runs, answer.outs, answer.ok))
@@ -148,13 +148,13 @@ def sweep(
     kernel(bank.cols, bank.regs, values, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
 
 
-def rank(output: Output, inputs: tuple[tuple[Any, ...], Any], lo: Any, hi: Any, outs: tuple[Any, ...], ok: Any) -> None:
-    """The output's exact quantile over these bounds; all of them are answered, and none falls below one before."""
+def rank(output: Output, inputs: tuple[tuple[Any, ...], Any], spans: Bounds, outs: tuple[Any, ...], ok: Any) -> None:
+    """The output's exact quantile over these bounds."""
     (values,), valid = inputs
     tally = output.ops.monoid.tally
     assert tally is not None
     assert tally.quantile is not None
-    slide_ranked(tally.quantile, values, valid, lo, hi, output.window.min_rows, outs[0], ok)
+    slide_ranked(tally.quantile, values, valid, spans, output.window.min_rows, outs[0], ok)
 
 
 def blocked_of(output: Output) -> Callable[..., Any]:
@@ -181,7 +181,8 @@ def _run_chunk(
     base = int(runs[0, 0])
     local = runs - base
     blocked = [answer for answer in answers if answer.output.choice.blocked]
-    swept = [answer for answer in answers if not answer.output.choice.blocked]
+    ranked = [answer for answer in answers if answer.output.choice.ranked]
+    swept = [answer for answer in answers if not (answer.output.choice.blocked or answer.output.choice.ranked)]
     width = plan.extent(window)
     for answer in blocked:
         values, valid, outs, ok = _views(plan, answer, columns, base, last)
@@ -191,6 +192,13 @@ def _run_chunk(
         has_nulls = valid is not None
         valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
         blocked_of(answer.output)(old, new, values, valid, has_nulls, local, width, skip, window.min_rows, outs, ok)
+    if ranked:
+        spans = Bounds.of_rows(local, width, 0 if window.include_current else 1)
+        if window.by_time:
+            spans = Bounds.of_arrays(*_event_bounds(plan, window, arranged, local, base, last), begin=first - base)
+        for answer in ranked:
+            values, valid, outs, ok = _views(plan, answer, columns, base, last)
+            rank(answer.output, (values, valid), spans, outs, ok)
     if swept:
         lo, hi = _event_bounds(plan, window, arranged, local, base, last)
         zeros = np.zeros(len(local), dtype=np.int64)
@@ -199,10 +207,6 @@ def _run_chunk(
         capacity = int((hi - lo).max(initial=0))
         for answer in swept:
             values, valid, outs, ok = _views(plan, answer, columns, base, last)
-            if answer.output.choice.ranked:
-                halo = first - base
-                rank(answer.output, (values, valid), lo[halo:], hi[halo:], (outs[0][halo:],), ok[halo:])
-                continue
             sweep(answer.output, None, capacity, (values, valid), lo, hi, sweep_runs, outs, ok)
             if not answer.output.ops.compiled:
                 answer.outs[0][first:last] = outs[0][first - base :]

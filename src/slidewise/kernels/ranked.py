@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -41,60 +42,77 @@ BATCH = 2**16
 LONG = 8
 """Moves per value beyond which a segment is better sorted again."""
 
-FIRST, LAST, VALUES, FIRST_ANSWER, LAST_ANSWER, CUT = range(6)
-"""Of a segment: its rows, how many are not null, its answers, and how many bits of the values are cut off."""
+FIRST, LAST, VALUES, FIRST_ANSWER, LAST_ANSWER, RUN, CUT = range(7)
+"""Of a segment: its rows, how many are not null, its answers, the first one's run, and how many bits are cut off."""
 
 U = np.uint64
 HIGHEST = np.int64(2**63 - 1)
 SIGN = np.uint64(2**63)
 PADDING = np.uint64(2**64 - 1)
+NO_NULLS = np.zeros(0, dtype=np.bool_)
 
 
-def slide_ranked(q: float, values: Any, valid: Any, lo: Any, hi: Any, min_rows: int, out: Any, ok: Any) -> None:
-    """Write the q-quantile of rows `[lo[j], hi[j])` to `out[j]`, or clear `ok[j]`; both bounds never fall.
+@dataclass(frozen=True)
+class Bounds:
+    """The rows of each answer, which never fall; and the answers to give, `[begin, end)`.
 
-    `valid` is None if no row is null.
+    Answer j covers rows `[lo[j], hi[j])`; or, if `width` is not 0, the `width` rows that end at row ``j - skip``,
+    cut at the beginning of its run, as in kernels/blocked.py: then no bounds need to be written and read.
     """
-    if len(lo) == 0:
-        return
+
+    lo: Any
+    hi: Any
+    runs: Any
+    width: int
+    skip: int
+    begin: int
+    end: int
+    longest: int
+    rows: int
+
+    @classmethod
+    def of_arrays(cls, lo: Any, hi: Any, begin: int = 0) -> Bounds:
+        """As two arrays say; none before `begin` is answered."""
+        lengths = hi[begin:] - lo[begin:]
+        rows = int(hi[-1] - lo[begin]) if len(lengths) else 0
+        return cls(lo, hi, np.zeros((0, 3), dtype=np.int64), 0, 0, begin, len(lo), int(lengths.max(initial=0)), rows)
+
+    @classmethod
+    def of_rows(cls, runs: Any, width: int, skip: int) -> Bounds:
+        """A number of rows; runs are (first row, first row to answer, last row), side by side."""
+        none = np.zeros(0, dtype=np.int64)
+        longest = min(width, int((runs[:, 2] - runs[:, 0]).max()))
+        begin, end = int(runs[0, 1]), int(runs[-1, 2])
+        return cls(none, none, runs, width, skip, begin, end, longest, end - int(runs[0, 0]))
+
+    @property
+    def packed(self) -> tuple[Any, ...]:
+        """As the kernels take them."""
+        return self.lo, self.hi, self.runs, self.width, self.skip
+
+
+def slide_ranked(q: float, values: Any, valid: Any, bounds: Bounds, min_rows: int, out: Any, ok: Any) -> None:
+    """Write the q-quantile of each answer's rows to `out[j]`, or clear `ok[j]`; `valid` is None if no row is null."""
     values = np.ascontiguousarray(values, dtype=np.float64).view()
     values.flags.writeable = False  # one Numba type for columns of integers and floats, so one kernel
-    has_nulls = valid is not None
-    valid = np.ascontiguousarray(valid) if has_nulls else np.zeros(0, dtype=np.bool_)
-    longest = int((hi - lo).max())
-    length = min(max(SHORTEST, WINDOWS * longest), max(1, int(hi[-1] - lo[0])))
+    rows = values, (NO_NULLS if valid is None else np.ascontiguousarray(valid)), valid is not None
+    length = max(1, min(max(SHORTEST, WINDOWS * bounds.longest), bounds.rows))
     number_bits = max(1, (length - 1).bit_length())
-    count = max(1, BATCH // length)
-    keys, segments = np.empty((count, length), dtype=np.uint64), np.empty((count, 6), dtype=np.int64)
+    keys = np.empty((max(1, BATCH // length), length), dtype=np.uint64)
+    segments = np.empty((len(keys), 7), dtype=np.int64)
     ranks = np.empty(length, dtype=np.int32 if length < 2**31 else np.int64)
-    words, floors = room(MARGIN + length)
+    sets = ranks, *room(MARGIN + length)
     pack, settle, sweep = ranked_kernels()
-    answer = 0
-    while answer < len(lo):
-        held = pack(values, valid, has_nulls, lo, hi, answer, number_bits, keys, segments)
-        keys[:held].sort(axis=1)
-        unsettled = settle(values, segments[:held], 0, number_bits, keys)
-        while unsettled < held:
-            _sort_slowly(values, valid if has_nulls else None, segments[unsettled], keys[unsettled])
-            unsettled = settle(values, segments[:held], unsettled + 1, number_bits, keys)
-        sweep(
-            q,
-            values,
-            valid,
-            has_nulls,
-            lo,
-            hi,
-            min_rows,
-            number_bits,
-            keys,
-            segments[:held],
-            ranks,
-            words,
-            floors,
-            out,
-            ok,
-        )
-        answer = int(segments[held - 1, LAST_ANSWER])
+    answer, run = bounds.begin, 0
+    while answer < bounds.end:
+        held = segments[: pack(rows, bounds.packed, answer, bounds.end, run, number_bits, keys, segments)]
+        keys[: len(held)].sort(axis=1)
+        unsettled = settle(values, held, 0, number_bits, keys)
+        while unsettled < len(held):
+            _sort_slowly(values, valid, held[unsettled], keys[unsettled])
+            unsettled = settle(values, held, unsettled + 1, number_bits, keys)
+        sweep(q, rows, bounds.packed, min_rows, number_bits, keys, held, sets, out, ok)
+        answer, run = int(held[-1, LAST_ANSWER]), int(held[-1, RUN])
 
 
 def _sort_slowly(values: Any, valid: Any, segment: Any, keys: Any) -> None:
@@ -117,34 +135,43 @@ def _place(x: float) -> Any:
     return PADDING if x != x else U(bits ^ ((bits >> 63) & HIGHEST)) ^ SIGN
 
 
-def _pack(
-    values: Any,
-    valid: Any,
-    has_nulls: bool,
-    lo: Any,
-    hi: Any,
-    answer: int,
-    number_bits: int,
-    keys: Any,
-    segments: Any,
-) -> int:
-    answers = len(lo)
+def _rows_of(bounds: Any, run: Any, answer: Any) -> Any:
+    """The rows `[lo, hi)` of an answer."""
+    lo, hi, runs, width, skip = bounds
+    if width == 0:
+        return lo[U(answer)], hi[U(answer)]
+    stop = answer + 1 - skip
+    return max(runs[run, 0], stop - width), stop
+
+
+def _run_of(bounds: Any, run: Any, answer: Any) -> Any:
+    """The run of an answer, which is this one or a later."""
+    _, _, runs, width, _ = bounds
+    while width > 0 and runs[run, 2] <= answer:
+        run += 1
+    return run
+
+
+def _pack(rows: Any, bounds: Any, answer: int, end: int, run: int, number_bits: int, keys: Any, segments: Any) -> int:
+    """Cut segments from `answer` on, as many as there is room for, and write their keys; how many it was."""
+    values, valid, has_nulls = rows
     for s in range(len(segments)):
-        if answer == answers:
+        if answer == end:
             return s
-        first = lo[answer]
-        room_ends = first + keys.shape[1]
-        left, right = answer + 1, answers  # the first answer whose window ends outside
+        run = _run_of(bounds, run, answer)
+        first, last = _rows_of(bounds, run, answer)
+        left, right = answer + 1, end  # the first answer whose window ends outside
         while left < right:
             middle = (left + right) >> 1
-            if hi[middle] <= room_ends:
+            ends = _rows_of(bounds, run, middle)[1]
+            if ends <= first + keys.shape[1]:
                 left = middle + 1
+                last = ends
             else:
                 right = middle
-        last = hi[left - 1]
-        row_keys, rows = keys[s], last - first
+        row_keys, size = keys[s], last - first
         least, most = PADDING, U(0)
-        for k in range(rows):
+        for k in range(size):
             place = _place(values[U(first + k)])
             row_keys[U(k)] = place
             least = min(least, place)
@@ -152,20 +179,21 @@ def _pack(
         cut = 0
         if most > least:
             cut = max(0, highest(most - least) + 1 + number_bits - 64)
-        for k in range(rows):
+        for k in range(size):
             row_keys[U(k)] = (((row_keys[U(k)] - least) >> U(cut)) << U(number_bits)) | U(k)
-        count = rows
-        for k in range(rows if has_nulls else 0):
+        count = size
+        for k in range(size if has_nulls else 0):
             if not valid[U(first + k)]:
                 row_keys[U(k)] = PADDING
                 count -= 1
-        for k in range(rows, keys.shape[1]):
+        for k in range(size, keys.shape[1]):
             row_keys[U(k)] = PADDING
         segments[s, FIRST] = first
         segments[s, LAST] = last
         segments[s, VALUES] = count
         segments[s, FIRST_ANSWER] = answer
         segments[s, LAST_ANSWER] = left
+        segments[s, RUN] = run
         segments[s, CUT] = cut
         answer = left
     return len(segments)
@@ -204,24 +232,22 @@ def _settled(values: Any, segment: Any, number_bits: int, keys: Any) -> bool:
 
 def _sweep(
     q: float,
-    values: Any,
-    valid: Any,
-    has_nulls: bool,
-    lo: Any,
-    hi: Any,
+    rows: Any,
+    bounds: Any,
     min_rows: int,
     number_bits: int,
     keys: Any,
     segments: Any,
-    ranks: Any,
-    words: Any,
-    floors: Any,
+    sets: Any,
     out: Any,
     ok: Any,
 ) -> None:
+    """The answers of some segments, from their sorted keys."""
+    values, valid, has_nulls = rows
+    ranks, words, floors = sets
     mask = (U(1) << U(number_bits)) - U(1)
     for s in range(len(segments)):
-        first = segments[s, FIRST]
+        first, run = segments[s, FIRST], segments[s, RUN]
         row_keys = keys[s]
         for k in range(segments[s, VALUES]):
             ranks[row_keys[U(k)] & mask] = k + MARGIN
@@ -230,7 +256,8 @@ def _sweep(
         mark, below, held = np.int64(MARGIN), np.int64(0), np.int64(0)
         oldest, newest = first, first  # the rows [oldest, newest) are in the set
         for j in range(segments[s, FIRST_ANSWER], segments[s, LAST_ANSWER]):
-            start, stop = lo[U(j)], hi[U(j)]
+            run = _run_of(bounds, run, j)
+            start, stop = _rows_of(bounds, run, j)
             while oldest < start and oldest < newest:
                 if not has_nulls or valid[U(oldest)]:
                     rank = np.int64(ranks[U(oldest - first)])
