@@ -50,7 +50,7 @@ def slid(q: float, values: list[float | None], lo: list[int], hi: list[int], min
     valid = np.array([x is not None for x in values], dtype=np.bool_)
     numbers = np.array([0.0 if x is None else x for x in values])
     out, ok = np.zeros(len(lo)), np.ones(len(lo), dtype=np.bool_)
-    bounds = ranked.Bounds.of_arrays(np.array(lo, dtype=np.int64), np.array(hi, dtype=np.int64))
+    bounds = ranked.by_bounds(np.array(lo, dtype=np.int64), np.array(hi, dtype=np.int64))
     ranked.slide_ranked(q, numbers, None if valid.all() else valid, bounds, min_rows, out, ok)
     return [x if good else None for x, good in zip(out.tolist(), ok.tolist(), strict=True)]
 
@@ -109,7 +109,7 @@ def test_far_neighbours() -> None:
     out, ok = np.zeros(1001), np.ones(1001, dtype=np.bool_)
     with small(len(values)):
         bounds = np.concatenate([lo, last[0]]), np.concatenate([hi, last[1]])
-        ranked.slide_ranked(0.5, values, None, ranked.Bounds.of_arrays(*bounds), 0, out, ok)
+        ranked.slide_ranked(0.5, values, None, ranked.by_bounds(*bounds), 0, out, ok)
     expected = [definition(0.5, values[a:b].tolist(), 0) for a, b in zip(*bounds, strict=True)]
     assert out.tolist() == expected
 

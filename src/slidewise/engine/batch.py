@@ -23,7 +23,7 @@ from slidewise.engine.columns import NO_NULLS, Column, as_objects
 from slidewise.engine.plan import Output, Plan
 from slidewise.errors import bad
 from slidewise.kernels.blocked import build_blocked
-from slidewise.kernels.ranked import Bounds, ranked_kernels, slide_ranked
+from slidewise.kernels.ranked import Stretch, by_bounds, by_rows, ranked_kernels, slide_ranked
 from slidewise.kernels.registers import BASE, MASK, OWN
 from slidewise.swag.bank import Bank
 from slidewise.swag.structure import NEVER, sweep_of
@@ -90,7 +90,7 @@ def run_steps(
     for answer in answers:
         if answer.output.choice.ranked:
             numbers = numbers_of(answer.output, columns)
-            jobs.append(partial(rank, answer.output, numbers, Bounds.of_arrays(lo, hi), answer.outs, answer.ok))
+            jobs.append(partial(rank, answer.output, numbers, by_bounds(lo, hi), answer.outs[0], answer.ok))
             continue
         inputs = inputs_of(plan, answer.output, columns)
         jobs.append(partial(sweep, answer.output, None, capacity, inputs, lo, hi, runs, answer.outs, answer.ok))
@@ -148,13 +148,13 @@ def sweep(
     kernel(bank.cols, bank.regs, values, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
 
 
-def rank(output: Output, inputs: tuple[tuple[Any, ...], Any], spans: Bounds, outs: tuple[Any, ...], ok: Any) -> None:
-    """The output's exact quantile over these bounds."""
+def rank(output: Output, inputs: tuple[tuple[Any, ...], Any], stretches: list[Stretch], out: Any, ok: Any) -> None:
+    """The output's exact quantile over these stretches of answers."""
     (values,), valid = inputs
     tally = output.ops.monoid.tally
     assert tally is not None
     assert tally.quantile is not None
-    slide_ranked(tally.quantile, values, valid, spans, output.window.min_rows, outs[0], ok)
+    slide_ranked(tally.quantile, values, valid, stretches, output.window.min_rows, out, ok)
 
 
 def blocked_of(output: Output) -> Callable[..., Any]:
@@ -193,12 +193,13 @@ def _run_chunk(
         valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
         blocked_of(answer.output)(old, new, values, valid, has_nulls, local, width, skip, window.min_rows, outs, ok)
     if ranked:
-        spans = Bounds.of_rows(local, width, 0 if window.include_current else 1)
-        if window.by_time:
-            spans = Bounds.of_arrays(*_event_bounds(plan, window, arranged, local, base, last), begin=first - base)
+        if window.rows is not None:
+            stretches = by_rows(local, width, 0 if window.include_current else 1)
+        else:
+            stretches = by_bounds(*_event_bounds(plan, window, arranged, local, base, last), begin=first - base)
         for answer in ranked:
             values, valid, outs, ok = _views(plan, answer, columns, base, last)
-            rank(answer.output, (values, valid), spans, outs, ok)
+            rank(answer.output, (values, valid), stretches, outs[0], ok)
     if swept:
         lo, hi = _event_bounds(plan, window, arranged, local, base, last)
         zeros = np.zeros(len(local), dtype=np.int64)

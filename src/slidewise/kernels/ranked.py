@@ -50,69 +50,71 @@ HIGHEST = np.int64(2**63 - 1)
 SIGN = np.uint64(2**63)
 PADDING = np.uint64(2**64 - 1)
 NO_NULLS = np.zeros(0, dtype=np.bool_)
+NO_RUNS = np.zeros((0, 3), dtype=np.int64)
+NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """The rows of each answer, which never fall; and the answers to give, `[begin, end)`.
+class Stretch:
+    """Answers `[begin, end)`, the longest window among them, how many rows they cover in all, and their bounds.
 
-    Answer j covers rows `[lo[j], hi[j])`; or, if `width` is not 0, the `width` rows that end at row ``j - skip``,
-    cut at the beginning of its run, as in kernels/blocked.py: then no bounds need to be written and read.
+    `bounds` is (lo, hi, runs, width, skip). Answer j covers rows `[lo[j], hi[j])`, neither ever falling; or, if `width`
+    is not 0, the `width` rows that end at row ``j - skip``, cut at the beginning of its run: then there is nothing to
+    write and read.
     """
 
-    lo: Any
-    hi: Any
-    runs: Any
-    width: int
-    skip: int
     begin: int
     end: int
     longest: int
     rows: int
-
-    @classmethod
-    def of_arrays(cls, lo: Any, hi: Any, begin: int = 0) -> Bounds:
-        """As two arrays say; none before `begin` is answered."""
-        lengths = hi[begin:] - lo[begin:]
-        rows = int(hi[-1] - lo[begin]) if len(lengths) else 0
-        return cls(lo, hi, np.zeros((0, 3), dtype=np.int64), 0, 0, begin, len(lo), int(lengths.max(initial=0)), rows)
-
-    @classmethod
-    def of_rows(cls, runs: Any, width: int, skip: int) -> Bounds:
-        """A number of rows; runs are (first row, first row to answer, last row), side by side."""
-        none = np.zeros(0, dtype=np.int64)
-        longest = min(width, int((runs[:, 2] - runs[:, 0]).max()))
-        begin, end = int(runs[0, 1]), int(runs[-1, 2])
-        return cls(none, none, runs, width, skip, begin, end, longest, end - int(runs[0, 0]))
-
-    @property
-    def packed(self) -> tuple[Any, ...]:
-        """As the kernels take them."""
-        return self.lo, self.hi, self.runs, self.width, self.skip
+    bounds: tuple[Any, ...]
 
 
-def slide_ranked(q: float, values: Any, valid: Any, bounds: Bounds, min_rows: int, out: Any, ok: Any) -> None:
+def by_bounds(lo: Any, hi: Any, begin: int = 0) -> list[Stretch]:
+    """All answers from `begin` on, as two arrays say; cut, so that one long window does not thin out all sets."""
+    found = []
+    while begin < len(lo):
+        size, short = BATCH, True
+        while short:
+            end = min(begin + size, len(lo))
+            longest, rows = int((hi[begin:end] - lo[begin:end]).max()), int(hi[end - 1] - lo[begin])
+            short = end < len(lo) and rows < WINDOWS * longest
+            size *= 4
+        found.append(Stretch(begin, end, longest, rows, (lo, hi, NO_RUNS, 0, 0)))
+        begin = end
+    return found
+
+
+def by_rows(runs: Any, width: int, skip: int) -> list[Stretch]:
+    """A number of rows each; runs are (first row, first row to answer, last row), side by side."""
+    longest = min(width, int((runs[:, 2] - runs[:, 0]).max()))
+    begin, end = int(runs[0, 1]), int(runs[-1, 2])
+    return [Stretch(begin, end, longest, end - int(runs[0, 0]), (NONE, NONE, runs, width, skip))]
+
+
+def slide_ranked(q: float, values: Any, valid: Any, stretches: list[Stretch], min_rows: int, out: Any, ok: Any) -> None:
     """Write the q-quantile of each answer's rows to `out[j]`, or clear `ok[j]`; `valid` is None if no row is null."""
     values = np.ascontiguousarray(values, dtype=np.float64).view()
     values.flags.writeable = False  # one Numba type for columns of integers and floats, so one kernel
     rows = values, (NO_NULLS if valid is None else np.ascontiguousarray(valid)), valid is not None
-    length = max(1, min(max(SHORTEST, WINDOWS * bounds.longest), bounds.rows))
-    number_bits = max(1, (length - 1).bit_length())
-    keys = np.empty((max(1, BATCH // length), length), dtype=np.uint64)
-    segments = np.empty((len(keys), 7), dtype=np.int64)
-    ranks = np.empty(length, dtype=np.int32 if length < 2**31 else np.int64)
-    sets = ranks, *room(MARGIN + length)
     pack, settle, sweep = ranked_kernels()
-    answer, run = bounds.begin, 0
-    while answer < bounds.end:
-        held = segments[: pack(rows, bounds.packed, answer, bounds.end, run, number_bits, keys, segments)]
-        keys[: len(held)].sort(axis=1)
-        unsettled = settle(values, held, 0, number_bits, keys)
-        while unsettled < len(held):
-            _sort_slowly(values, valid, held[unsettled], keys[unsettled])
-            unsettled = settle(values, held, unsettled + 1, number_bits, keys)
-        sweep(q, rows, bounds.packed, min_rows, number_bits, keys, held, sets, out, ok)
-        answer, run = int(held[-1, LAST_ANSWER]), int(held[-1, RUN])
+    for stretch in stretches:
+        length = max(1, min(max(SHORTEST, WINDOWS * stretch.longest), stretch.rows))
+        number_bits = max(1, (length - 1).bit_length())
+        keys = np.empty((max(1, BATCH // length), length), dtype=np.uint64)
+        segments = np.empty((len(keys), 7), dtype=np.int64)
+        ranks = np.empty(length, dtype=np.int32 if length < 2**31 else np.int64)
+        sets = ranks, *room(MARGIN + length)
+        answer, run = stretch.begin, 0
+        while answer < stretch.end:
+            held = segments[: pack(rows, stretch.bounds, answer, stretch.end, run, number_bits, keys, segments)]
+            keys[: len(held)].sort(axis=1)
+            unsettled = settle(values, held, 0, number_bits, keys)
+            while unsettled < len(held):
+                _sort_slowly(values, valid, held[unsettled], keys[unsettled])
+                unsettled = settle(values, held, unsettled + 1, number_bits, keys)
+            sweep(q, rows, stretch.bounds, min_rows, number_bits, keys, held, sets, out, ok)
+            answer, run = int(held[-1, LAST_ANSWER]), int(held[-1, RUN])
 
 
 def _sort_slowly(values: Any, valid: Any, segment: Any, keys: Any) -> None:
@@ -285,6 +287,5 @@ def _sweep(
             low = values[U(first) + (row_keys[U(mark - MARGIN)] & mask)]
             if share != 0.0:
                 high = values[U(first) + (row_keys[U(following - MARGIN)] & mask)]
-                if low != high:
-                    low += (high - low) * share
+                low = low if low == high else low + (high - low) * share
             out[U(j)] = low
