@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
@@ -17,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slidewise as sw
-from slidewise.engine import batch
-from slidewise.kernels import ranked
+from slidewise.kernels import ranked, spans
 from slidewise.kernels.bits import after, before, put, room, take
 from slidewise.kernels.jit import kernel, with_helpers
+from tests.kernels.windows import event_windows, monotone_bounds, small, step_windows
 
 SPECIAL = [math.nan, -math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, 1.7976931348623157e308, 1.0, -1.0]
 CLOSE = st.integers(0, 40).map(lambda k: 1e9 * (1 + k * 2**-52))
@@ -50,28 +48,9 @@ def slid(q: float, values: list[float | None], lo: list[int], hi: list[int], min
     valid = np.array([x is not None for x in values], dtype=np.bool_)
     numbers = np.array([0.0 if x is None else x for x in values])
     out, ok = np.zeros(len(lo)), np.ones(len(lo), dtype=np.bool_)
-    bounds = ranked.by_bounds(np.array(lo, dtype=np.int64), np.array(hi, dtype=np.int64))
+    bounds = spans.by_bounds(np.array(lo, dtype=np.int64), np.array(hi, dtype=np.int64))
     ranked.slide_ranked(q, numbers, None if valid.all() else valid, bounds, min_rows, out, ok)
     return [x if good else None for x, good in zip(out.tolist(), ok.tolist(), strict=True)]
-
-
-@contextmanager
-def small(segment: int, windows: int = 2, rows: int = 64, chunk: int = 2**20) -> Iterator[None]:
-    """Segments, batches and chunks so short that a small table has many of them."""
-    with (
-        mock.patch.multiple(ranked, SHORTEST=segment, WINDOWS=windows, BATCH=rows),
-        mock.patch.object(batch, "CHUNK", chunk),
-    ):
-        yield
-
-
-@st.composite
-def monotone_bounds(draw: st.DrawFn, rows: int) -> tuple[list[int], list[int]]:
-    """Windows whose ends never fall: empty ones, equal ones, gaps between them, rows in none."""
-    cuts = draw(st.lists(st.tuples(st.integers(0, rows), st.integers(0, rows)), max_size=30))
-    lo = sorted(min(cut) for cut in cuts)
-    hi = sorted(max(cut) for cut in cuts)
-    return lo, hi
 
 
 @settings(max_examples=300, deadline=None)
@@ -109,7 +88,7 @@ def test_far_neighbours() -> None:
     out, ok = np.zeros(1001), np.ones(1001, dtype=np.bool_)
     with small(len(values)):
         bounds = np.concatenate([lo, last[0]]), np.concatenate([hi, last[1]])
-        ranked.slide_ranked(0.5, values, None, ranked.by_bounds(*bounds), 0, out, ok)
+        ranked.slide_ranked(0.5, values, None, spans.by_bounds(*bounds), 0, out, ok)
     expected = [definition(0.5, values[a:b].tolist(), 0) for a, b in zip(*bounds, strict=True)]
     assert out.tolist() == expected
 
@@ -198,23 +177,6 @@ def tables(draw: st.DrawFn) -> pa.Table:
             "b": column(st.none() | st.booleans(), pa.bool_()),
         }
     )
-
-
-event_windows = st.builds(
-    lambda extent, current, least: sw.trailing(extent, include_current=current, min_rows=least),
-    st.sampled_from([3, 4, 7, 100, "1 s", "3 s", "15 s", "1 min"]),
-    st.booleans(),
-    st.integers(0, 3),
-) | st.builds(lambda current: sw.trailing("4 s", ties="together", include_current=current), st.booleans())
-step_windows = st.sampled_from(
-    [
-        sw.trailing(5).every(2),
-        sw.trailing(2).every(7),
-        sw.trailing("5 s").every("2 s"),
-        sw.trailing("2 s", min_rows=2).every("9 s"),
-        sw.tumbling("4 s"),
-    ]
-)
 
 
 def aggregates(q: float) -> list[sw.Aggregate]:

@@ -20,11 +20,12 @@ import numpy as np
 
 from slidewise.engine.arrange import Arranged
 from slidewise.engine.columns import NO_NULLS, Column, as_objects
+from slidewise.engine.numbers import answer_numbers, build_numbers, outputs_of
 from slidewise.engine.plan import Output, Plan
 from slidewise.errors import bad
 from slidewise.kernels.blocked import build_blocked
-from slidewise.kernels.ranked import Stretch, by_bounds, by_rows, ranked_kernels, slide_ranked
 from slidewise.kernels.registers import BASE, MASK, OWN
+from slidewise.kernels.spans import by_bounds, by_rows
 from slidewise.swag.bank import Bank
 from slidewise.swag.structure import NEVER, sweep_of
 from slidewise.windows import bounds
@@ -57,11 +58,11 @@ class Rows:
 def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threads: int | None) -> list[Answers]:
     """An answer per row, in arranged order, for every output of a plan of per-event windows."""
     length = int(arranged.starts[-1])
-    answers = [Answers(output, _room(output, length), np.ones(length, dtype=np.bool_)) for output in plan.outputs]
+    answers = [Answers(output, outputs_of(output, length), np.ones(length, dtype=np.bool_)) for output in plan.outputs]
     jobs: list[Callable[[], None]] = []
     for output in plan.outputs:  # built here, so that threads find them built
-        if output.choice.ranked:
-            ranked_kernels()
+        if output.choice.numbers:
+            build_numbers(output)
         else:
             blocked_of(output) if output.choice.blocked else sweep_of(output.choice.structure, output.ops)
     for window in plan.windows:
@@ -84,13 +85,13 @@ def run_steps(
     zeros = np.zeros(len(counts), dtype=np.int64)
     first = starts[:-1]
     runs = np.stack([zeros, zeros + 1, first, first, first_answer, first_answer + counts, first], axis=1)
-    answers = [Answers(output, _room(output, total), np.ones(total, dtype=np.bool_)) for output in plan.outputs]
+    answers = [Answers(output, outputs_of(output, total), np.ones(total, dtype=np.bool_)) for output in plan.outputs]
     capacity = int((hi - lo).max(initial=0))
     jobs: list[Callable[[], None]] = []
     for answer in answers:
-        if answer.output.choice.ranked:
+        if answer.output.choice.numbers:
             numbers = numbers_of(answer.output, columns)
-            jobs.append(partial(rank, answer.output, numbers, by_bounds(lo, hi), answer.outs[0], answer.ok))
+            jobs.append(partial(answer_numbers, answer.output, numbers, by_bounds(lo, hi), answer.outs, answer.ok))
             continue
         inputs = inputs_of(plan, answer.output, columns)
         jobs.append(partial(sweep, answer.output, None, capacity, inputs, lo, hi, runs, answer.outs, answer.ok))
@@ -148,23 +149,9 @@ def sweep(
     kernel(bank.cols, bank.regs, values, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
 
 
-def rank(output: Output, inputs: tuple[tuple[Any, ...], Any], stretches: list[Stretch], out: Any, ok: Any) -> None:
-    """The output's exact quantile over these stretches of answers."""
-    (values,), valid = inputs
-    tally = output.ops.monoid.tally
-    assert tally is not None
-    assert tally.quantile is not None
-    slide_ranked(tally.quantile, values, valid, stretches, output.window.min_rows, out, ok)
-
-
 def blocked_of(output: Output) -> Callable[..., Any]:
     """The blocked kernel of an output's monoid; built once."""
     return output.ops.built("blocked", lambda: build_blocked(output.ops))
-
-
-def _room(output: Output, length: int) -> tuple[Any, ...]:
-    """Room for answers: as the output's own functions write them, or the ranked kernel's floats."""
-    return (np.zeros(length),) if output.choice.ranked else output.ops.outputs(length)
 
 
 # ---- one chunk ------------------------------------------------------------------------------------------------------
@@ -181,8 +168,8 @@ def _run_chunk(
     base = int(runs[0, 0])
     local = runs - base
     blocked = [answer for answer in answers if answer.output.choice.blocked]
-    ranked = [answer for answer in answers if answer.output.choice.ranked]
-    swept = [answer for answer in answers if not (answer.output.choice.blocked or answer.output.choice.ranked)]
+    numbers = [answer for answer in answers if answer.output.choice.numbers]
+    swept = [answer for answer in answers if not (answer.output.choice.blocked or answer.output.choice.numbers)]
     width = plan.extent(window)
     for answer in blocked:
         values, valid, outs, ok = _views(plan, answer, columns, base, last)
@@ -192,14 +179,14 @@ def _run_chunk(
         has_nulls = valid is not None
         valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
         blocked_of(answer.output)(old, new, values, valid, has_nulls, local, width, skip, window.min_rows, outs, ok)
-    if ranked:
+    if numbers:
         if window.rows is not None:
-            stretches = by_rows(local, width, 0 if window.include_current else 1)
+            spans = by_rows(local, width, 0 if window.include_current else 1)
         else:
-            stretches = by_bounds(*_event_bounds(plan, window, arranged, local, base, last), begin=first - base)
-        for answer in ranked:
+            spans = by_bounds(*_event_bounds(plan, window, arranged, local, base, last), begin=first - base)
+        for answer in numbers:
             values, valid, outs, ok = _views(plan, answer, columns, base, last)
-            rank(answer.output, (values, valid), stretches, outs[0], ok)
+            answer_numbers(answer.output, (values, valid), spans, outs, ok)
     if swept:
         lo, hi = _event_bounds(plan, window, arranged, local, base, last)
         zeros = np.zeros(len(local), dtype=np.int64)
@@ -216,8 +203,8 @@ def _run_chunk(
 def _views(plan: Plan, answer: Answers, columns: dict[str, Column], first: int, last: int) -> Any:
     needed = (*answer.output.inputs, answer.output.mask)
     part = {name: columns[name].part(first, last) for name in needed if name is not None}
-    ranked = answer.output.choice.ranked
-    values, valid = numbers_of(answer.output, part) if ranked else inputs_of(plan, answer.output, part)
+    as_they_are = answer.output.choice.numbers is not None
+    values, valid = numbers_of(answer.output, part) if as_they_are else inputs_of(plan, answer.output, part)
     return values, valid, tuple(out[first:last] for out in answer.outs), answer.ok[first:last]
 
 

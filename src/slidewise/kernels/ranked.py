@@ -22,19 +22,16 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from slidewise.kernels.bits import MARGIN, highest, pair_at, put, room, take
 from slidewise.kernels.jit import kernel, with_helpers
-
-WINDOWS = 6
-"""A segment is as many times as long as the longest window: longer ones overlap less and are thinner sets."""
+from slidewise.kernels.spans import WINDOWS, Span, rows_of, run_of
 
 SHORTEST = 64
-"""Rows of a segment of short windows."""
+"""Rows of a segment of short windows; of longer ones it has as many times their rows as a span has at least."""
 
 BATCH = 2**16
 """Rows sorted in one call: few enough to stay in the cache, enough to make the calls' own cost small."""
@@ -50,70 +47,30 @@ HIGHEST = np.int64(2**63 - 1)
 SIGN = np.uint64(2**63)
 PADDING = np.uint64(2**64 - 1)
 NO_NULLS = np.zeros(0, dtype=np.bool_)
-NO_RUNS = np.zeros((0, 3), dtype=np.int64)
-NONE = np.zeros(0, dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """Answers `[begin, end)`, the longest window among them, how many rows they cover in all, and their bounds.
-
-    `bounds` is (lo, hi, runs, width, skip). Answer j covers rows `[lo[j], hi[j])`, neither ever falling; or, if `width`
-    is not 0, the `width` rows that end at row ``j - skip``, cut at the beginning of its run: then there is nothing to
-    write and read.
-    """
-
-    begin: int
-    end: int
-    longest: int
-    rows: int
-    bounds: tuple[Any, ...]
-
-
-def by_bounds(lo: Any, hi: Any, begin: int = 0) -> list[Stretch]:
-    """All answers from `begin` on, as two arrays say; cut, so that one long window does not thin out all sets."""
-    found = []
-    while begin < len(lo):
-        size, short = BATCH, True
-        while short:
-            end = min(begin + size, len(lo))
-            longest, rows = int((hi[begin:end] - lo[begin:end]).max()), int(hi[end - 1] - lo[begin])
-            short = end < len(lo) and rows < WINDOWS * longest
-            size *= 4
-        found.append(Stretch(begin, end, longest, rows, (lo, hi, NO_RUNS, 0, 0)))
-        begin = end
-    return found
-
-
-def by_rows(runs: Any, width: int, skip: int) -> list[Stretch]:
-    """A number of rows each; runs are (first row, first row to answer, last row), side by side."""
-    longest = min(width, int((runs[:, 2] - runs[:, 0]).max()))
-    begin, end = int(runs[0, 1]), int(runs[-1, 2])
-    return [Stretch(begin, end, longest, end - int(runs[0, 0]), (NONE, NONE, runs, width, skip))]
-
-
-def slide_ranked(q: float, values: Any, valid: Any, stretches: list[Stretch], min_rows: int, out: Any, ok: Any) -> None:
+def slide_ranked(q: float, values: Any, valid: Any, spans: list[Span], min_rows: int, out: Any, ok: Any) -> None:
     """Write the q-quantile of each answer's rows to `out[j]`, or clear `ok[j]`; `valid` is None if no row is null."""
     values = np.ascontiguousarray(values, dtype=np.float64).view()
     values.flags.writeable = False  # one Numba type for columns of integers and floats, so one kernel
     rows = values, (NO_NULLS if valid is None else np.ascontiguousarray(valid)), valid is not None
     pack, settle, sweep = ranked_kernels()
-    for stretch in stretches:
-        length = max(1, min(max(SHORTEST, WINDOWS * stretch.longest), stretch.rows))
+    for span in spans:
+        length = max(1, min(max(SHORTEST, WINDOWS * span.longest), span.rows))
         number_bits = max(1, (length - 1).bit_length())
         keys = np.empty((max(1, BATCH // length), length), dtype=np.uint64)
         segments = np.empty((len(keys), 7), dtype=np.int64)
         ranks = np.empty(length, dtype=np.int32 if length < 2**31 else np.int64)
         sets = ranks, *room(MARGIN + length)
-        answer, run = stretch.begin, 0
-        while answer < stretch.end:
-            held = segments[: pack(rows, stretch.bounds, answer, stretch.end, run, number_bits, keys, segments)]
+        answer, run = span.begin, 0
+        while answer < span.end:
+            held = segments[: pack(rows, span.bounds, answer, span.end, run, number_bits, keys, segments)]
             keys[: len(held)].sort(axis=1)
             unsettled = settle(values, held, 0, number_bits, keys)
             while unsettled < len(held):
                 _sort_slowly(values, valid, held[unsettled], keys[unsettled])
                 unsettled = settle(values, held, unsettled + 1, number_bits, keys)
-            sweep(q, rows, stretch.bounds, min_rows, number_bits, keys, held, sets, out, ok)
+            sweep(q, rows, span.bounds, min_rows, number_bits, keys, held, sets, out, ok)
             answer, run = int(held[-1, LAST_ANSWER]), int(held[-1, RUN])
 
 
@@ -137,35 +94,18 @@ def _place(x: float) -> Any:
     return PADDING if x != x else U(bits ^ ((bits >> 63) & HIGHEST)) ^ SIGN
 
 
-def _rows_of(bounds: Any, run: Any, answer: Any) -> Any:
-    """The rows `[lo, hi)` of an answer."""
-    lo, hi, runs, width, skip = bounds
-    if width == 0:
-        return lo[U(answer)], hi[U(answer)]
-    stop = answer + 1 - skip
-    return max(runs[run, 0], stop - width), stop
-
-
-def _run_of(bounds: Any, run: Any, answer: Any) -> Any:
-    """The run of an answer, which is this one or a later."""
-    _, _, runs, width, _ = bounds
-    while width > 0 and runs[run, 2] <= answer:
-        run += 1
-    return run
-
-
 def _pack(rows: Any, bounds: Any, answer: int, end: int, run: int, number_bits: int, keys: Any, segments: Any) -> int:
     """Cut segments from `answer` on, as many as there is room for, and write their keys; how many it was."""
     values, valid, has_nulls = rows
     for s in range(len(segments)):
         if answer == end:
             return s
-        run = _run_of(bounds, run, answer)
-        first, last = _rows_of(bounds, run, answer)
+        run = run_of(bounds, run, answer)
+        first, last = rows_of(bounds, run, answer)
         left, right = answer + 1, end  # the first answer whose window ends outside
         while left < right:
             middle = (left + right) >> 1
-            ends = _rows_of(bounds, run, middle)[1]
+            ends = rows_of(bounds, run, middle)[1]
             if ends <= first + keys.shape[1]:
                 left = middle + 1
                 last = ends
@@ -258,8 +198,8 @@ def _sweep(
         mark, below, held = np.int64(MARGIN), np.int64(0), np.int64(0)
         oldest, newest = first, first  # the rows [oldest, newest) are in the set
         for j in range(segments[s, FIRST_ANSWER], segments[s, LAST_ANSWER]):
-            run = _run_of(bounds, run, j)
-            start, stop = _rows_of(bounds, run, j)
+            run = run_of(bounds, run, j)
+            start, stop = rows_of(bounds, run, j)
             while oldest < start and oldest < newest:
                 if not has_nulls or valid[U(oldest)]:
                     rank = np.int64(ranks[U(oldest - first)])

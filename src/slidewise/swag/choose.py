@@ -6,6 +6,7 @@
 | ----------------- | ----------------------------------------------- | ------------------------------------------- |
 | asked for         | `algorithm=` names one                          | the user knows; refused if it cannot serve  |
 | ranked            | an exact quantile, whole columns of numbers     | ranks by sorting, a window is a set of bits |
+| distinct          | how many distinct, whole columns of numbers     | rows linked by value, nothing to count      |
 | `running_tally`   | the aggregate has a tally that can take out     | O(1) per event, exact, no partial per row   |
 | `block_tallies`   | the aggregate has a tally                       | big partials: one per block, not per row    |
 | blocked           | a fixed number of rows, whole columns, compiled | no bounds to read, two scans side by side   |
@@ -15,6 +16,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
@@ -33,12 +35,13 @@ ALGORITHMS: dict[str, type[Structure]] = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A rung of the ladder: the algorithm, whether a kernel runs in its place over whole columns, and why."""
+    """A rung of the ladder: the algorithm, whether the blocked kernel runs in its place, and why."""
 
     structure: type[Structure]
     blocked: bool
     reason: str
-    ranked: bool = False
+    numbers: Literal["ranked", "distinct"] | None = None
+    """The kernel that takes whole columns of numbers in the algorithm's place."""
 
 
 def check_name(algorithm: object) -> None:
@@ -70,7 +73,10 @@ def choose(
         return Choice(structure, blocked=False, reason=f"asked for by algorithm={algorithm!r}")
     if numbers and monoid.tally is not None and monoid.tally.quantile is not None:
         reason = "an exact quantile of whole columns: ranks by sorting, each window a set of ranks"
-        return Choice(RunningTally, blocked=False, ranked=True, reason=reason)
+        return Choice(RunningTally, blocked=False, numbers="ranked", reason=reason)
+    if numbers and monoid.tally is not None and monoid.tally.distinct:
+        reason = "distinct values of whole columns: each row knows the next of its value"
+        return Choice(RunningTally, blocked=False, numbers="distinct", reason=reason)
     if monoid.tally is not None and monoid.tally.remove is not None:
         return Choice(RunningTally, blocked=False, reason="values are added and taken out again in one tally")
     if monoid.tally is not None:
