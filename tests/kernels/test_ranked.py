@@ -108,6 +108,9 @@ def test_values_that_differ_in_their_last_bits_only(rest: list[float]) -> None:
 def test_zeros_come_in_order_of_arrival() -> None:
     got = slid(0.0, [0.0, -0.0, 0.0, 1.0], [0, 1, 2], [2, 3, 4], 0)
     assert [math.copysign(1, x) for x in got if x is not None] == [1.0, -1.0, 1.0]
+    beside_infinities = [math.inf, -0.0, 0.0, -math.inf]  # where keys have lost bits, and are put right by value
+    signs = [math.copysign(1, slid(q, beside_infinities, [0], [4], 0)[0]) for q in (1 / 3, 2 / 3)]
+    assert signs == [-1.0, 1.0]
 
 
 def test_no_answers() -> None:
