@@ -21,18 +21,20 @@ import numpy as np
 from slidewise.engine.arrange import Arranged
 from slidewise.engine.columns import NO_NULLS, Column, as_objects
 from slidewise.engine.joint import joined, members_of
+from slidewise.engine.numbers import answer_numbers, build_numbers, outputs_of
 from slidewise.engine.plan import Output, Plan
 from slidewise.engine.whole import event_bounds, halo, runs_within, step_registers
 from slidewise.errors import bad
 from slidewise.kernels.blocked import build_blocked
 from slidewise.kernels.leaps import LONG, build_leaps, leap_of
 from slidewise.kernels.scan import build_scan
+from slidewise.kernels.spans import by_bounds, by_rows
 from slidewise.kernels.tree import build_grow, build_ranges
 from slidewise.swag.bank import Bank
 from slidewise.swag.running import Running
 from slidewise.swag.structure import NEVER, sweep_of
 from slidewise.windows import bounds
-from slidewise.windows.window import Between, Expanding, Session, Window
+from slidewise.windows.window import Between, Expanding, Session, Trailing, Window
 
 CHUNK = 2**20
 """Rows of a chunk."""
@@ -62,10 +64,12 @@ def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threa
     """An answer per row, in arranged order, for every output of a plan of per-event windows."""
     length = int(arranged.starts[-1])
     work = joined(plan.outputs)
-    answers = [Answers(output, output.ops.outputs(length), np.ones(length, dtype=np.bool_)) for output, _ in work]
+    answers = [Answers(output, outputs_of(output, length), np.ones(length, dtype=np.bool_)) for output, _ in work]
     jobs: list[Callable[[], None]] = []
     for output, _ in work:  # built here, so that threads find them built
-        if output.choice.blocked:
+        if output.choice.numbers:
+            build_numbers(output)
+        elif output.choice.blocked:
             blocked_of(output)
             leaps_of(output)
         elif scans(output):
@@ -109,10 +113,14 @@ def run_steps(
     first = starts[:-1]
     runs = np.stack([zeros, zeros + 1, first, first, first_answer, first_answer + counts, first], axis=1)
     work = joined(plan.outputs)
-    answers = [Answers(output, output.ops.outputs(total), np.ones(total, dtype=np.bool_)) for output, _ in work]
+    answers = [Answers(output, outputs_of(output, total), np.ones(total, dtype=np.bool_)) for output, _ in work]
     capacity = int((hi - lo).max(initial=0))
     jobs: list[Callable[[], None]] = []
     for answer in answers:
+        if answer.output.choice.numbers:
+            numbers = numbers_of(answer.output, columns)
+            jobs.append(partial(answer_numbers, answer.output, numbers, by_bounds(lo, hi), answer.outs, answer.ok))
+            continue
         inputs = inputs_of(plan, answer.output, columns)
         jobs.append(partial(sweep, answer.output, None, capacity, inputs, lo, hi, runs, answer.outs, answer.ok))
     run_jobs(jobs, threads)
@@ -121,13 +129,20 @@ def run_steps(
 
 def inputs_of(plan: Plan, output: Output, columns: dict[str, Column]) -> tuple[tuple[Any, ...], Any]:
     """An output's input arrays (lists in object mode) and the validity of their rows, None if all are valid."""
+    values, valid = numbers_of(output, columns)
+    if output.ops.compiled:
+        return values, valid
+    objects = [as_objects(Column(part, valid), arrow) for part, arrow in zip(values, output.types, strict=True)]
+    return tuple(column.values for column in objects), valid
+
+
+def numbers_of(output: Output, columns: dict[str, Column]) -> tuple[tuple[Any, ...], Any]:
+    """An output's input columns as they entered, and the validity of their rows, None if all are valid."""
     chosen = [columns[name] for name in output.inputs]
     valid = None if output.mask is None else columns[output.mask].values
     for column in chosen:
         if column.valid is not None:
             valid = column.valid if valid is None else valid & column.valid
-    if not output.ops.compiled:
-        chosen = [as_objects(column, arrow) for column, arrow in zip(chosen, output.types, strict=True)]
     return tuple(column.values for column in chosen), valid
 
 
@@ -204,7 +219,9 @@ def _run_chunk(
 ) -> None:
     swept = []
     for answer in answers:
-        if answer.output.choice.blocked:
+        if answer.output.choice.numbers:
+            _run_numbers(plan, window, answer, columns, arranged, first, last)
+        elif answer.output.choice.blocked:
             _run_blocked(plan, window, answer, columns, arranged, first, last)
         elif scans(answer.output):
             _run_scan(plan, answer, columns, arranged, first, last)
@@ -255,6 +272,24 @@ def _run_scan(
     scan_of(output)(values, valid, has_nulls, runs, first - base, not window.include_current, window.min_rows, outs, ok)
     if not output.ops.compiled:  # part of a list is a copy
         answer.outs[0][first:last] = outs[0]
+
+
+def _run_numbers(
+    plan: Plan, window: Window, answer: Answers, columns: dict[str, Column], arranged: Arranged, first: int, last: int
+) -> None:
+    if isinstance(window, Trailing) and window.rows is not None:
+        width, skip = plan.extent(window), 0 if window.include_current else 1
+        runs = runs_within(arranged, first, last)[:, :3]
+        runs[:, 0] = np.maximum(runs[:, 0], runs[:, 1] - width + 1 - skip)
+        base = int(runs[0, 0])
+        spans, end, begin = by_rows(runs - base, width, skip), last, base
+    else:
+        lo, hi = event_bounds(plan, window, columns, arranged, first, last)
+        base = int(lo.min())
+        spans, end, begin = by_bounds(lo - base, hi - base), max(base, int(hi.max())), first
+    inputs = numbers_of(answer.output, _parts(answer, columns, base, end))
+    outs, ok = tuple(out[begin:last] for out in answer.outs), answer.ok[begin:last]
+    answer_numbers(answer.output, inputs, spans, outs, ok)
 
 
 def _sweep_rows(

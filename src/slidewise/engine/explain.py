@@ -14,11 +14,15 @@ def explain_plan(plan: Plan) -> str:
 
 def explain_output(output: Output) -> str:
     """One output's window, speed, algorithm, and why."""
-    if output.ops.compiled:
+    if output.choice.numbers:
+        speed = "compiled"
+    elif output.ops.compiled:
         speed = f"compiled (partial: {', '.join(output.ops.fields)})"
     else:
         speed = f"object mode ({output.ops.why})"
     algorithm = output.choice.structure.card.name
     if output.choice.blocked or output.choice.tree:
         algorithm = "blocked scans" if output.choice.blocked else "aggregation tree"
+    if output.choice.numbers:
+        algorithm = {"ranked": "ranked sets", "distinct": "linked rows"}[output.choice.numbers]
     return f"{output.name}: {output.window!r}, {speed}, {algorithm}: {output.choice.reason}"

@@ -367,8 +367,8 @@ def _code(
             ops = object_ops(monoid, len(inputs), f"{algorithm} runs on Python objects only")
         exact = ops.compiled and "float64" not in ops.fields
         return choose(monoid, algorithm=algorithm, compiled=ops.compiled, exact=exact, **shape), ops
-    choice = choose(monoid, algorithm=algorithm, compiled=False, **shape)
     dtypes = tuple(dtype_of(kind_of(arrow)) for arrow in inputs)
+    choice = choose(monoid, algorithm=algorithm, numbers=whole and None not in dtypes, **shape)
     try:
         if None in dtypes:
             raise CannotCompile(f"the column type {', '.join(map(str, inputs))} is not a machine number")

@@ -39,6 +39,8 @@ class Tally:
         The longest list.
     quantile
         Set if the answer is this exact quantile: over whole columns a kernel of its own serves (kernels/ranked.py).
+    distinct
+        True if the answer is how many distinct values there are; likewise (kernels/distinct.py).
     """
 
     add: Callable[..., None]
@@ -51,6 +53,7 @@ class Tally:
     answer: str = "int64"
     most: int = 0
     quantile: float | None = None
+    distinct: bool = False
 
     def empty(self) -> Any:
         """An empty S for object mode."""

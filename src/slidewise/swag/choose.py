@@ -7,6 +7,8 @@
 | asked for         | `algorithm=` names one                          | the user knows; refused if it cannot serve  |
 | aggregation tree  | bounds may move backwards (`between`)           | O(log n) ⊕ for any bounds; sweeps if they rise |
 | `whole_tally`     | as `running`, and the aggregate has a tally     | one tally, added to in place                |
+| ranked            | an exact quantile, whole columns of numbers     | ranks by sorting, a window is a set of bits |
+| distinct          | how many distinct, whole columns of numbers     | rows linked by value, nothing to count      |
 | `running_tally`   | the aggregate has a tally that can take out     | O(1) per event, exact, no partial per row   |
 | `block_tallies`   | the aggregate has a tally                       | big partials: one per block, not per row    |
 | `running`         | only all of it leaves (`expanding`, `session`)  | one partial, one ⊕ per element              |
@@ -25,6 +27,7 @@ CPython copies memory, and n − 1 calls of ⊕ cost more than two or three larg
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
@@ -71,6 +74,8 @@ class Choice:
     blocked: bool
     reason: str
     tree: bool = False
+    numbers: Literal["ranked", "distinct"] | None = None
+    """The kernel that takes whole columns of numbers in the algorithm's place."""
 
 
 def check_name(algorithm: object) -> None:
@@ -88,12 +93,13 @@ def choose(
     whole_only: bool = False,
     any_bounds: bool = False,
     exact: bool = False,
+    numbers: bool = False,
 ) -> Choice:
     """Walk down the ladder; raises `ArgumentError` for an unknown name or an algorithm that cannot serve.
 
     `fixed_rows`: the window is a number of rows over whole columns. `whole_only`: it only ever loses all it holds.
     `any_bounds`: it may move backwards. `exact`: every number in a partial is an integer, so that what is subtracted is
-    gone to the last bit.
+    gone to the last bit. `numbers`: whole columns of machine numbers will be swept.
 
     >>> import slidewise as sw
     >>> choose(sw.Monoid(identity=0, combine=lambda a, b: a + b)).reason
@@ -112,6 +118,13 @@ def choose(
     if any_bounds:
         reason = "O(log n) for bounds in any order; swept by two_stacks_lite where they only rise"
         return Choice(TwoStacksLite, blocked=False, reason=reason, tree=True)
+    whole = WholeTally if whole_only else RunningTally
+    if numbers and monoid.tally is not None and monoid.tally.quantile is not None:
+        reason = "an exact quantile of whole columns: ranks by sorting, each window a set of ranks"
+        return Choice(whole, blocked=False, numbers="ranked", reason=reason)
+    if numbers and monoid.tally is not None and monoid.tally.distinct:
+        reason = "distinct values of whole columns: each row knows the next of its value"
+        return Choice(whole, blocked=False, numbers="distinct", reason=reason)
     if whole_only and monoid.tally is not None:
         return Choice(WholeTally, blocked=False, reason="nothing leaves it by itself, so one tally is enough")
     if monoid.tally is not None and monoid.tally.remove is not None:

@@ -108,7 +108,8 @@ MEDIAN = Family(
 def median(column: str | None = None) -> Aggregate:
     """The exact median, float64: the mean of the two middle values where their number is even; null without values.
 
-    Keeps all values of the window, sorted: O(log w) and a move per event. `quantile` keeps a sketch instead.
+    Over whole columns of numbers by ranks, at a cost that hardly grows with the window. A live window keeps all its
+    values, sorted: O(log w) and a move per event; `quantile` keeps a sketch instead.
 
     >>> import slidewise as sw
     >>> sw.slide([3.0, 1.0, 2.0, 10.0], sw.median(), sw.trailing(3))

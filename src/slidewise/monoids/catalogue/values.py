@@ -145,7 +145,7 @@ def _count_all(S: dict[Any, int], T: dict[Any, int]) -> None:
 
 
 def _counting(name: str, lower: Any, **parts: Any) -> Monoid:
-    tally = Tally(add=_count, remove=_uncount, merge=_count_all, lower=lower, new=dict)
+    tally = Tally(add=_count, remove=_uncount, merge=_count_all, lower=lower, new=dict, distinct=lower is len)
     return monoid_of(tally, commutative=True, name=name, codec=(encode_plain, _decode_counts), **parts)
 
 
