@@ -213,8 +213,7 @@ def test_the_ladder() -> None:
     assert "ranked sets" in sw.explain(values, sw.quantile(q=0.9, exact=True), sw.trailing(3).every(2))
     assert "ranked sets" not in sw.explain(values, sw.quantile(q=0.9), sw.trailing(3))
     assert "object mode" in sw.explain(values, sw.median(), sw.trailing(3), algorithm="recalculate")
-    decimals = pa.table({"d": pa.array([1, 2], pa.decimal128(5, 2))})
-    assert "running_tally" in sw.explain(decimals, sw.median("d"), sw.trailing(3))
+    assert "running_tally" in sw.explain(pa.table({"d": ["a"]}), sw.count_distinct("d"), sw.trailing(3))
 
 
 def test_an_array_comes_back_as_floats() -> None:
