@@ -162,12 +162,8 @@ def serves(algorithm: str, aggregate: sw.Aggregate, types: dict[str, pa.DataType
 def check(rows: dict[str, pa.Table], window: Any, algorithm: str, data: st.DataObject) -> None:
     table = pa.concat_tables(rows.values())
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
-<<<<<<< HEAD
     aggregates = served(algorithm, AGGREGATES, types)
-=======
-    aggregates = [one for one in AGGREGATES if serves(algorithm, one, types)]
     assert aggregates
->>>>>>> structures
     plan = make_plan(types, aggregates, window, by="k", order="t", algorithm=algorithm, whole=False)
     pieces = Pieces(plan, rows)
     sizes = st.dictionaries(st.sampled_from(sorted(rows)), st.integers(0, 7))
