@@ -92,7 +92,10 @@ def check(out: list[dict[str, Any]]) -> None:
 
 TABLES: dict[str, tuple[Callable[[pa.Table], Any], Callable[[Any], list[dict[str, Any]]]]] = {
     "arrow": (lambda table: table, lambda out: out.to_pylist()),
-    "pandas": (lambda table: table.to_pandas(), lambda out: pa.Table.from_pandas(out).to_pylist()),
+    "pandas": (
+        lambda table: table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get),  # integers stay integers
+        lambda out: pa.Table.from_pandas(out).to_pylist(),
+    ),
     "polars": (pl.from_arrow, lambda out: out.to_dicts()),
 }
 

@@ -21,7 +21,6 @@ import pandas as pd
 import pytest
 
 import slidewise as sw
-from slidewise.errors import ArgumentError
 from tests import golden, oracle
 from tests.containers import LATENESS, SEQUENCES, TABLES, Container, Sequence, nan_is_null, spark_batch, spark_stream
 from tests.golden import CASES, Aggregate, Case, Column, Columns, Window, is_per_event, spark_reason
@@ -322,9 +321,7 @@ def _share() -> dict[str, Shared]:
 
 SHARED = _share()
 SPARK_CASES = [case for case in CASES if case.name in SHARED]
-ROW_STEPS = [case for case in SPARK_CASES if not case.per_event and case.name.startswith("every_rows")]
-"""`trailing(n).every(m)`, which a stream refuses: what it would have to remember per key is not in its state."""
-STREAM_CASES = [case for case in SPARK_CASES if case.order == ["t"] and case not in ROW_STEPS and streams(case)]
+STREAM_CASES = [case for case in SPARK_CASES if case.order == ["t"] and streams(case)]
 
 
 @pytest.fixture(scope="session")
@@ -426,12 +423,4 @@ def _slide(frame: Any, case: Case) -> Any:
 def test_spark_runs_most_cases() -> None:
     assert len(SPARK_CASES) >= 60
     assert any(is_per_event(case.windows[""]) for case in STREAM_CASES if "" in case.windows)
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("case", ROW_STEPS, ids=ids)
-def test_spark_stream_refuses_steps_of_rows(case: Case, request: pytest.FixtureRequest) -> None:
-    spark = request.getfixturevalue("spark")
-    shared = SHARED[case.name]
-    with pytest.raises(ArgumentError, match="expected a step in time on a stream"):
-        spark_stream(spark, shared.table(), shared.call(lateness=LATENESS), key="case_", time="t")
+    assert any(isinstance(window.get("every"), int) for case in STREAM_CASES for window in case.windows.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pyarrow as pa
@@ -11,12 +12,13 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.engine.arrange import one_zero
-from slidewise.engine.keyed import KeyedWindows, key_of, values_of
+from slidewise.engine.keyed import GONE, KeyedWindows, key_of, values_of
 from slidewise.engine.plan import make_plan
 from tests.spark.replay import (
     BY,
     FAR,
     PER_EVENT,
+    PER_ROWS,
     PER_WINDOW,
     SECOND,
     Batch,
@@ -29,7 +31,7 @@ from tests.spark.replay import (
 )
 
 
-@pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW], ids=str)
+@pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW, *PER_ROWS], ids=str)
 @settings(max_examples=25)
 @given(stream=batches(), by=st.sampled_from(BY))
 def test_any_arrival_and_cut_equals_the_batch(window: Any, stream: list[Batch], by: list[str]) -> None:
@@ -48,7 +50,7 @@ def test_any_arrival_and_cut_equals_the_batch(window: Any, stream: list[Batch], 
     assert windows.advance(FAR) is None
 
 
-@pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW], ids=str)
+@pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW, *PER_ROWS], ids=str)
 @settings(max_examples=25)
 @given(stream=batches())
 def test_nothing_is_final_before_wakes_at_says(window: Any, stream: list[Batch]) -> None:
@@ -114,7 +116,55 @@ def test_rows_that_no_window_can_cover_are_dead() -> None:
     assert windows.live_rows(0, first).tolist() == [False, False, True]  # the next answer covers itself and one before
     assert windows.live_rows(1, second).tolist() == [True, True]
     assert not windows.is_dead(0)
-    assert windows.live_count() == 1 + 2 + 1
+    assert windows.live_count() == 1 + 1 + 1
+
+
+@pytest.mark.parametrize(
+    ("window", "live"),
+    [
+        (sw.trailing(3).every(2), [False, False, False, True, True]),  # at row 6: rows 3, 4 and 5
+        (sw.trailing(4).every(1), [False, False, True, True, True]),  # at row 6: rows 2 to 5
+        (sw.tumbling(4), [False, False, False, False, True]),  # at row 8: rows 4 to 7
+        (sw.trailing(1).every(3), [False] * 5),  # at row 6: row 5, which is still to come
+        (sw.trailing(9).every(2), [True] * 5),
+    ],
+    ids=str,
+)
+def test_rows_before_the_next_window_are_dead(window: Any, live: list[bool]) -> None:
+    windows = KeyedWindows(plan_of(window, ["k"]))
+    table = table_of([one(t) for t in range(5)])
+    windows.insert(table, 0)
+    windows.advance(9 * SECOND)
+    assert windows.live_rows(0, table).tolist() == live
+    assert windows.is_dead(0) == (not any(live))
+    assert windows.live_count() == max(sum(live), 1)
+    assert windows.ledger() is None
+    windows.drop(0, windows.live_rows(0, table))
+    ledger = windows.ledger()
+    assert (ledger.column(GONE).to_pylist() if ledger else [0]) == [5 - sum(live)]
+
+
+@pytest.mark.parametrize("by", BY, ids=str)
+def test_windows_resume_after_rows_that_are_gone(by: list[str]) -> None:
+    """Ten rows of each key, dropped up to the last window; a second instance goes on from the ledger and the rest."""
+    keys = [(k, f) for k in (None, "a") for f in (None, math.nan, 0.0)]
+    rows = [{**one(t, tie=7 * t % 5), "k": k, "f": f} for t in range(14) for k, f in keys]
+    early, late = table_of(rows[: 10 * len(keys)]), table_of(rows[10 * len(keys) :])
+    window = sw.trailing(3).every(2)
+    first = KeyedWindows(plan_of(window, by))
+    first.insert(early, 0)
+    made = [first.advance(9 * SECOND)]
+    live = first.live_rows(0, early)
+    first.drop(0, live)
+    ledger = first.ledger()
+    assert ledger is not None
+    second = KeyedWindows(plan_of(window, by))
+    second.resume(ledger)
+    second.insert(early.filter(pa.array(live)), 1)
+    second.advance(9 * SECOND, answer=False)
+    second.insert(late, 2)
+    made.append(second.advance(FAR))
+    assert_answers(made, batch_answer(rows, window, by), names_of(second.plan))
 
 
 def test_further_order_columns_break_ties_before_the_hash() -> None:

@@ -1,6 +1,6 @@
-"""One run of the drill's query, as a process of its own that may be killed at any moment: python drill.py FOLDER.
+"""One run of the drill, as a process of its own that may be killed at any moment: python drill.py FOLDER WINDOWS.
 
-    FOLDER/in/*.parquet ──► windows per event ──► FOLDER/out/*.parquet        FOLDER/checkpoint: to go on from
+    FOLDER/in/*.parquet ──► these windows ──► FOLDER/out/*.parquet        FOLDER/checkpoint: to go on from
 
 Ends by itself when all files are read. Tasks that lose their Python worker are tried again, up to four times.
 """
@@ -16,8 +16,13 @@ from pathlib import Path
 
 import slidewise as sw
 
+WINDOWS = {
+    "events": {"rows": sw.trailing(7), "time": sw.trailing("9 s"), "before": sw.trailing("3 s", include_current=False)},
+    "steps": sw.trailing(7).every(2),
+}
 
-def main(place: Path) -> None:
+
+def main(place: Path, windows: str) -> None:
     from pyspark.sql import SparkSession
 
     spark = (
@@ -36,9 +41,8 @@ def main(place: Path) -> None:
     )
     spark.sparkContext.setLogLevel("ERROR")
     rows = spark.readStream.schema("n long, k string, t timestamp, x long").option("maxFilesPerTrigger", 1)
-    windows = {"rows": sw.trailing(7), "time": sw.trailing("9 s"), "before": sw.trailing("3 s", include_current=False)}
     answers = sw.slide(
-        rows.parquet(str(place / "in")), [sw.sum("x"), sw.count()], windows, by="k", order="t", lateness="5 s"
+        rows.parquet(str(place / "in")), [sw.sum("x"), sw.count()], WINDOWS[windows], by="k", order="t", lateness="5 s"
     )
     query = (
         answers.writeStream.format("parquet")
@@ -60,4 +64,4 @@ def die_with(parent: int) -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=die_with, args=(os.getppid(),), daemon=True).start()
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

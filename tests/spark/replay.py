@@ -43,6 +43,7 @@ PER_EVENT = [
     {"rows": sw.trailing(4), "time": sw.trailing("2 s", include_current=False)},
 ]
 PER_WINDOW = [sw.trailing("3 s").every("2 s"), sw.trailing("1 s").every("3 s"), sw.tumbling("2 s")]
+PER_ROWS = [sw.trailing(3).every(2), sw.trailing(2, min_rows=2).every(3), sw.trailing(5).every(1), sw.tumbling(4)]
 BY: list[list[str]] = [[], ["k"], ["k", "f"], ["f"]]
 
 Row = dict[str, Any]

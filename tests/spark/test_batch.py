@@ -28,6 +28,7 @@ from tests.spark.replay import (
     AGGREGATES,
     BY,
     PER_EVENT,
+    PER_ROWS,
     PER_WINDOW,
     SCHEMA,
     Row,
@@ -66,7 +67,7 @@ def in_order(found: list[Row], by: list[str]) -> pa.Table:
     return table_of(sorted(found, key=lambda row: ([rank(row[name]) for name in by], row["t"], row[TIE])))
 
 
-@pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW, sw.trailing(3).every(2)], ids=str)
+@pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW, *PER_ROWS], ids=str)
 @settings(max_examples=25)
 @given(found=rows(), by=st.sampled_from(BY), data=st.data())
 def test_cuts_do_not_matter(window: Any, found: list[Row], by: list[str], data: st.DataObject) -> None:

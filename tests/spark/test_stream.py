@@ -175,6 +175,22 @@ def test_windows_with_a_step_equal_sparks_own(spark: SparkSession, tmp_path: Pat
     assert figures(query)["late_rows"] == 20
 
 
+def test_a_step_of_rows_counts_from_the_start_of_the_stream(spark: SparkSession, tmp_path: Path) -> None:
+    """Six batches and a restart; by the last of them most rows are in no page any more."""
+    rows = random_rows(600, seed=9)
+    came = arrivals(rows, 4.5, seed=10)
+    files = Files(tmp_path / "in")
+    window = sw.trailing(7).every(3)
+    for part, count in ((came[:300], 3), ([*came[300:], sentinel(FAR)], 3)):
+        files.add(part, parts=count)
+        stream = files.stream(spark)
+        run(sw.slide(stream, AGGREGATES, window, by="k", order="t", lateness="5 s"), tmp_path)
+    made = written(spark, tmp_path)
+    expected = in_batch(spark, rows, window, by="k", order="t")
+    assert_answers([made], expected, ["k", "window_start", "window_end", *NAMES])
+    assert made.num_rows > 190
+
+
 def test_a_restart_goes_on_and_another_query_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     from pyspark.errors import StreamingQueryException
 
@@ -251,6 +267,12 @@ def test_order_must_be_a_timestamp(spark: SparkSession, tmp_path: Path, kind: st
     stream = Files(tmp_path / "in").stream(spark).selectExpr("k", f"cast(t as {kind}) t")
     with pytest.raises(ArgumentError, match=r"order='t': is of type .*; a stream is ordered by event time"):
         sw.slide(stream, sw.count(), sw.trailing(3), by="k", order="t")
+
+
+def test_names_that_a_stream_uses_itself_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    stream = Files(tmp_path / "in").stream(spark).selectExpr("k __gone", "t")
+    with pytest.raises(ArgumentError, match="data: has a column named '__gone', which a stream uses itself; expected"):
+        sw.slide(stream, sw.count(), sw.tumbling(3), by="__gone", order="t")
 
 
 def test_null_order_stops_the_query(spark: SparkSession, tmp_path: Path) -> None:

@@ -70,7 +70,15 @@ class Harness:
 
 
 @pytest.mark.parametrize(
-    "window", [sw.trailing(3), sw.trailing("3 s", ties="together"), sw.trailing("3 s").every("2 s")], ids=str
+    "window",
+    [
+        sw.trailing(3),
+        sw.trailing("3 s", ties="together"),
+        sw.trailing("3 s").every("2 s"),
+        sw.trailing(3).every(2),
+        sw.trailing(1).every(3),
+    ],
+    ids=str,
 )
 @settings(max_examples=20)
 @given(stream=batches(), data=st.data())
@@ -92,6 +100,23 @@ def test_batches_and_timers_answer_everything(window: Any, stream: list[Batch], 
     assert harness.metrics["rows_in"] == len(everything)
     assert harness.metrics["rows_out"] == sum(table.num_rows for table in made)
     assert all(harness.timers(label) == [] for label in LABELS)
+
+
+def test_row_numbers_go_on_in_another_worker() -> None:
+    """Every batch finds a cold cache; pages go, their rows are counted, the alarm is at the earliest row that waits."""
+    forget_all()
+    harness = Harness(sw.trailing(3).every(2), ["k"])
+    made = []
+    for second in range(1, 30):
+        row = {"k": "a", "f": None, "t": second * 1_000_000, "x": second, "s": None, TIE: second}
+        made += harness.batch({12: table_of([row])}, 1000 * (second - 1))
+        forget_all()
+        assert harness.timers(12) == [1000 * second]
+        assert len(harness.tester.peekMapState("pages", 12)) <= 8
+    assert [one for table in made for one in table.column("window_end").to_pylist()] == list(range(2, 29, 2))
+    assert [one for table in made for one in table.column("sum_x").to_pylist()] == [3, *range(9, 82, 6)]
+    assert harness.batch({}, 10**6) == []
+    assert harness.timers(12) == []
 
 
 def test_one_alarm_at_a_time() -> None:

@@ -25,6 +25,7 @@ from slidewise.engine.plan import Output, Plan
 from slidewise.engine.whole import event_bounds, halo, runs_within, step_registers
 from slidewise.errors import bad
 from slidewise.kernels.blocked import build_blocked
+from slidewise.kernels.leaps import LONG, build_leaps, leap_of
 from slidewise.kernels.scan import build_scan
 from slidewise.kernels.tree import build_grow, build_ranges
 from slidewise.swag.bank import Bank
@@ -66,6 +67,7 @@ def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threa
     for output, _ in work:  # built here, so that threads find them built
         if output.choice.blocked:
             blocked_of(output)
+            leaps_of(output)
         elif scans(output):
             scan_of(output)
         else:
@@ -178,6 +180,12 @@ def tree_of(output: Output) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return ops.built("grow", lambda: build_grow(ops)), ops.built("ranges", lambda: build_ranges(ops))
 
 
+def leaps_of(output: Output) -> Callable[..., Any]:
+    """The kernel of long windows of an output's monoid; built once."""
+    leaps: Callable[..., Any] = output.ops.built("leaps", lambda: build_leaps(output.ops))
+    return leaps
+
+
 def blocked_of(output: Output) -> Callable[..., Any]:
     """The blocked kernel of an output's monoid; built once."""
     blocked: Callable[..., Any] = output.ops.built("blocked", lambda: build_blocked(output.ops))
@@ -215,12 +223,19 @@ def _run_blocked(
     runs[:, 0] = np.maximum(runs[:, 0], runs[:, 1] - width + 1 - skip)
     base = int(runs[0, 0])
     values, valid = inputs_of(plan, answer.output, _parts(answer, columns, base, last))
-    size = min(width, int((runs[:, 2] - runs[:, 0]).max()))
-    old, new = answer.output.ops.columns(size), answer.output.ops.columns(size)
+    longest, ops = int((runs[:, 2] - runs[:, 0]).max()), answer.output.ops
     has_nulls = valid is not None
     valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
     outs, ok = tuple(out[base:last] for out in answer.outs), answer.ok[base:last]
-    blocked_of(answer.output)(old, new, values, valid, has_nulls, runs - base, width, skip, window.min_rows, outs, ok)
+    rest = (values, valid, has_nulls, runs - base, width)
+    if LONG < width < longest:
+        block = leap_of(width)
+        room = (ops.columns(block), ops.columns(width // block))
+        leaps_of(answer.output)(*room, *rest, block, skip, window.min_rows, outs, ok)
+    else:
+        size = min(width, longest)
+        room = (ops.columns(size), ops.columns(size))
+        blocked_of(answer.output)(*room, *rest, skip, window.min_rows, outs, ok)
 
 
 def _run_scan(

@@ -65,6 +65,11 @@ class Carry:
             for bank in (*lane.banks, lane.ring):
                 bank.empty(slot)
 
+    def resume(self, slots: Any, seen: Any) -> None:
+        """These slots, cleared by a fresh run of no rows, go on after so many rows that no window needs."""
+        for lane in self._lanes:
+            lane.seen[slots] = seen
+
     def ready(self, times: Any, runs: Runs, done: Any) -> Any:
         """How many rows of each run no later row can change; all of them where `done` says that the key is complete.
 
@@ -267,7 +272,7 @@ class _Lane:
         ends = (before[run] // step + 1 + nth) * step
         begins = np.maximum(ends - width, 0)
         shift = first[run] - before[run]
-        keep = (self.seen[runs.slots] // step + 1) * step - width + first - before
+        keep = np.maximum((self.seen[runs.slots] // step + 1) * step - width, 0) + first - before
         return Rows(run, begins, ends), begins + shift, ends + shift, counts, keep
 
     def _sweep(

@@ -14,10 +14,12 @@ from dataclasses import replace
 from typing import Any
 
 from slidewise.engine.plan import Output
+from slidewise.errors import ArgumentError
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.product import ProductOps, product_ops
 from slidewise.monoids.monoid import Monoid
 from slidewise.monoids.sharing import shared_parts
+from slidewise.swag.structure import Structure
 
 MOST_FIELDS = 8
 """Wider partials no longer fit a processor's registers: they are left apart."""
@@ -40,21 +42,34 @@ def _products(group: list[Output]) -> list[tuple[Output, tuple[Output, ...]]]:
     kept, found = shared_parts([output.ops.monoid for output in group])
     ops_of = {id(output.ops.monoid): output.ops for output in group}
     parts = [ops_of[id(monoid)] for monoid in kept]
-    if group[0].choice.blocked and len(parts) == len(group):
+    name = "+".join(output.name for output in group)
+    monoid = _monoid(kept, name)
+    if (group[0].choice.blocked and len(parts) == len(group)) or not _serves(group[0].choice.structure, monoid):
         return [(output, (output,)) for output in group]
     if sum(len(part.fields) for part in parts) > MOST_FIELDS:
         half = len(group) // 2
         return [*_products(group[:half]), *_products(group[half:])]
     members = [(output.ops, place, project) for output, (place, project) in zip(group, found, strict=True)]
-    name = "+".join(output.name for output in group)
     key = ("product", *(id(output.ops) for output in group))
-    ops: Ops = group[0].ops.built(key, lambda: product_ops(_monoid(kept, name), parts, members))
+    ops: Ops = group[0].ops.built(key, lambda: product_ops(monoid, parts, members))
     return [(replace(group[0], name=name, ops=ops), tuple(group))]
 
 
 def _monoid(kept: list[Monoid], name: str) -> Monoid:
     """What the product goes by; its functions are those of the ops."""
-    return Monoid(identity=tuple(monoid.identity for monoid in kept), combine=_never, name=name)
+    inverse = _never if all(monoid.inverse is not None for monoid in kept) else None
+    commutative = all(monoid.commutative for monoid in kept)
+    identity = tuple(monoid.identity for monoid in kept)
+    return Monoid(identity=identity, combine=_never, inverse=inverse, commutative=commutative, name=name)
+
+
+def _serves(structure: type[Structure], monoid: Monoid) -> bool:
+    """True unless the algorithm needs what a product does not have, e.g. that it selects."""
+    try:
+        structure.refuse(monoid)
+    except ArgumentError:
+        return False
+    return True
 
 
 def _never(a: Any, b: Any) -> Any:

@@ -3,9 +3,14 @@
     insert(rows) ──► pending ──advance(watermark)──► sorted by (key, order, tie) ──► Carry ──► rows with answers
 
 Per-event windows: a row is answered when the watermark reaches its time; until then an earlier one could still come.
-Windows with a step: answered when the watermark reaches their end. Nothing here depends on how rows were cut into calls
-or in which order they arrived; the same rows and the same last watermark leave the same state, which is what makes a
-crash harmless. Cost per call: a sort of the rows that became final, and the sweep.
+Windows with a step in time: answered when the watermark reaches their end; with a step of rows, when it reaches their
+last row. Nothing here depends on how rows were cut into calls or in which order they arrived; the same rows and the
+same last watermark leave the same state, which is what makes a crash harmless. Cost per call: a sort of the rows that
+became final, and the sweep.
+
+Rows may be forgotten once no later answer can cover them, but a step of rows numbers them from the start of the stream:
+the *ledger* is how many rows of each key are stored nowhere any more. What is forgotten of a key is always older than
+what any window still needs, so windows built from a ledger and the rows that are left number those rows as before.
 """
 
 from __future__ import annotations
@@ -23,13 +28,20 @@ from slidewise.engine.arrange import counting_sort, key_codes, times_of
 from slidewise.engine.batch import Answers
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import to_arrow, to_column
-from slidewise.engine.plan import END, START, Plan
+from slidewise.engine.plan import Plan
 
 TIE, ORIGIN, ROW = "__tie", "__origin", "__row"
 """Hidden columns: the tie-breaker of equal order, the batch of rows a row came in, and its number there."""
 
+GONE = "__gone"
+"""The column of a ledger that holds the number of rows."""
+
+HIDDEN = (TIE, ORIGIN, ROW, GONE)
+
 BEGINNING = -(2**62)
 """A watermark before all time."""
+
+NO_TIMES = np.zeros(0, dtype=np.int64)
 
 
 @dataclass
@@ -55,19 +67,41 @@ class KeyedWindows:
         self._slots: dict[tuple[Any, ...], int] = {}
         self._keys: dict[int, tuple[Any, ...]] = {}
         self._seen = np.zeros(8, dtype=np.int64)
+        self._gone = np.zeros(8, dtype=np.int64)
         self._newest = np.full(8, BEGINNING, dtype=np.int64)
         self._origins: dict[int, _Origin] = {}
         self._width = max((plan.extent(w) for w in plan.windows if w.by_time), default=0)
         of_rows = [w.rows + (0 if w.include_current else 1) for w in plan.windows if w.rows is not None]
         self._rows = max(of_rows, default=0)
-        self._step = plan.in_units(plan.windows[0].step or 0)
+        step = plan.windows[0].step or 0
+        self._at_once = plan.per_event or not plan.windows[0].by_time
+        """True if a row goes into the windows as soon as the watermark reaches it."""
+        self.numbers_rows = self._at_once and not plan.per_event
+        """True if answers say which row of its key they are at, so that rows must be counted for ever."""
+        self._step = 0 if self._at_once else plan.in_units(step)
+        self._row_step = step if self.numbers_rows else 1
+
+    def resume(self, ledger: pa.Table) -> None:
+        """Go on after rows that are stored nowhere any more; before any row is inserted."""
+        columns = [ledger.column(name).to_pylist() for name in self.plan.by]
+        slots, fresh = self._slots_for(columns, ledger.num_rows)
+        gone = ledger.column(GONE).to_numpy()
+        nothing = Runs(slots, fresh, np.zeros(len(slots) + 1, dtype=np.int64))
+        self._carry.steps(self.plan.enter_nothing(), NO_TIMES, nothing, np.zeros(len(slots)), answer=False)
+        self._carry.resume(slots, gone)
+        self._seen[slots] = self._gone[slots] = gone
+
+    def ledger(self) -> pa.Table | None:
+        """The keys of which rows are gone from storage, and how many; None if nothing is, or rows are not numbered."""
+        slots = np.nonzero(self._gone)[0]
+        return pa.table({**self._key_columns(slots), GONE: pa.array(self._gone[slots])}) if len(slots) else None
 
     # ---- rows in ----
     def is_late(self, table: pa.Table) -> Any:
-        """Which rows come too late: not after the watermark; with a step, if all their windows are closed."""
+        """Which rows come too late: not after the watermark; with a step in time, if all their windows are closed."""
         times = self.times(table)
         late = times <= self.watermark
-        if not self.plan.per_event:
+        if not self._at_once:
             late &= np.floor_divide(times, self._step) * self._step + self._width <= self.watermark
         return late
 
@@ -83,7 +117,7 @@ class KeyedWindows:
 
     def must_reorder(self, times: Any) -> bool:
         """True if rows of these times belong before rows already in a window: then build anew from all rows."""
-        return not self.plan.per_event and bool((times < self._applied_to()).any())
+        return not self._at_once and bool((times < self._applied_to()).any())
 
     def times(self, table: pa.Table) -> Any:
         """The order column as int64 units since the epoch."""
@@ -107,7 +141,7 @@ class KeyedWindows:
 
     def wakes_at(self) -> int | None:
         """The earliest watermark that makes something final or, if nothing waits, empties all windows; None: never."""
-        if self.plan.per_event:
+        if self._at_once:
             if self.pending is not None:
                 return int(self.times(self.pending).min())
             return self._empty_at()
@@ -131,7 +165,7 @@ class KeyedWindows:
 
     def _applied_to(self) -> int:
         """Rows before this time are in the windows."""
-        if self.plan.per_event:
+        if self._at_once:
             return self.watermark + 1
         return ((self.watermark - self._width) // self._step) * self._step + self._width
 
@@ -182,7 +216,11 @@ class KeyedWindows:
 
     def _slots_of(self, rows: pa.Table, firsts: Any) -> tuple[Any, Any]:
         heads = [rows.column(name).take(pa.array(firsts)).to_pylist() for name in self.plan.by]
-        keys = [key_of(key) for key in zip(*heads, strict=True)] if heads else [()]
+        return self._slots_for(heads, len(firsts))
+
+    def _slots_for(self, columns: list[list[Any]], length: int) -> tuple[Any, Any]:
+        """The slots of keys given as columns, and which of them are new."""
+        keys = [key_of(key) for key in zip(*columns, strict=True)] if columns else [()] * length
         slots, fresh = np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=np.bool_)
         for k, key in enumerate(keys):
             slot = self._slots.get(key)
@@ -191,6 +229,7 @@ class KeyedWindows:
                 self._slots[key], self._keys[slot], fresh[k] = slot, key, True
                 if slot >= len(self._seen):
                     self._seen = np.concatenate([self._seen, np.zeros_like(self._seen)])
+                    self._gone = np.concatenate([self._gone, np.zeros_like(self._gone)])
                     self._newest = np.concatenate([self._newest, np.full_like(self._newest, BEGINNING)])
                 self._seen[slot] = 0
             slots[k] = slot
@@ -221,21 +260,12 @@ class KeyedWindows:
         return _with_answers(rows.drop_columns([ORIGIN, ROW]), answers)
 
     def _answer_steps(self, rows: pa.Table | None, answer: bool) -> pa.Table | None:
+        columns, times = self.plan.enter_nothing(), NO_TIMES
+        runs = Runs(NO_TIMES, np.zeros(0, dtype=np.bool_), np.zeros(1, dtype=np.int64))
         if rows is not None:
             rows, times, runs, _ = self._sorted_runs(rows)
             columns = self.plan.enter(rows.column, rows.num_rows)
-        else:
-            columns, times = {}, np.zeros(0, dtype=np.int64)
-            runs = Runs(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_), np.zeros(1, dtype=np.int64))
-        idle = np.setdiff1d(np.fromiter(self._slots.values(), dtype=np.int64), runs.slots)
-        if rows is None and len(idle):
-            columns = self.plan.enter_nothing()
-        total = runs.starts[-1]
-        everyone = Runs(
-            np.concatenate([runs.slots, idle]),
-            np.concatenate([runs.fresh, np.zeros(len(idle), dtype=np.bool_)]),
-            np.concatenate([runs.starts, np.full(len(idle), total)]),
-        )
+        everyone = runs if self.numbers_rows else self._with_idle(runs)
         if not len(everyone):
             return None
         upto = np.full(len(everyone), self.watermark)
@@ -244,14 +274,28 @@ class KeyedWindows:
             self._note(rows, times, runs)
         if not len(windows.run):
             return None
-        keys = [values_of(self._keys[int(slot)]) for slot in everyone.slots[windows.run]]
-        start, end = self.plan.window_fields()
-        made = {
+        made = self._key_columns(everyone.slots[windows.run])
+        for field, bound in zip(self.plan.window_fields(), (windows.starts, windows.ends), strict=True):
+            made[field.name] = pa.array(bound)
+            if not self.numbers_rows:
+                made[field.name] = made[field.name].view(pa.timestamp("us", tz=field.type.tz)).cast(field.type)
+        return _with_answers(pa.table(made), answers)
+
+    def _with_idle(self, runs: Runs) -> Runs:
+        """These runs, and an empty one for each other key: its windows may end as well."""
+        idle = np.setdiff1d(np.fromiter(self._slots.values(), dtype=np.int64), runs.slots)
+        return Runs(
+            np.concatenate([runs.slots, idle]),
+            np.concatenate([runs.fresh, np.zeros(len(idle), dtype=np.bool_)]),
+            np.concatenate([runs.starts, np.full(len(idle), runs.starts[-1])]),
+        )
+
+    def _key_columns(self, slots: Any) -> dict[str, pa.Array]:
+        """The keys of these slots, column by column."""
+        keys = [values_of(self._keys[slot]) for slot in slots.tolist()]
+        return {
             name: pa.array([key[k] for key in keys], type=self.plan.types[name]) for k, name in enumerate(self.plan.by)
         }
-        made[START] = pa.array(windows.starts).view(pa.timestamp("us", tz=start.type.tz)).cast(start.type)
-        made[END] = pa.array(windows.ends).view(pa.timestamp("us", tz=end.type.tz)).cast(end.type)
-        return _with_answers(pa.table(made), answers)
 
     # ---- forgetting ----
     def _forget_keys(self) -> None:
@@ -269,7 +313,11 @@ class KeyedWindows:
         kept = self._origins[origin]
         if kept.newest >= self._applied_to() or (self._width and kept.newest + self._width > self.watermark):
             return False
-        return not self._rows or not (self._seen[kept.slots] - kept.positions < self._rows).any()
+        return not self._rows or not (kept.positions >= self._needed_from(kept.slots)).any()
+
+    def _needed_from(self, slots: Any) -> Any:
+        """The position of the first row that a later answer of each slot covers; windows of rows only."""
+        return (self._seen[slots] // self._row_step + 1) * self._row_step - self._rows
 
     def live_rows(self, origin: int, table: pa.Table) -> Any:
         """Which rows of an origin still matter: they wait for the watermark, or some later answer may cover them."""
@@ -278,26 +326,29 @@ class KeyedWindows:
         if self._width:
             live |= times + self._width > self.watermark
         if self._rows:
-            live |= (kept.slots >= 0) & (self._seen[kept.slots] - kept.positions < self._rows)
+            live |= (kept.slots >= 0) & (kept.positions >= self._needed_from(kept.slots))
         return live
 
     def live_count(self) -> int | None:
-        """How many rows matter at most, where some window is of rows; None where time alone decides, by origin."""
+        """How many rows and counts matter at most, where some window is of rows; None where time alone decides."""
         if not self._rows:
             return None
         waiting = 0 if self.pending is None else self.pending.num_rows
         slots = np.fromiter(self._slots.values(), dtype=np.int64)
         by_time = (len(kept.slots) for kept in self._origins.values() if kept.newest + self._width > self.watermark)
-        return waiting + int(np.minimum(self._seen[slots], self._rows).sum()) + (sum(by_time) if self._width else 0)
+        covered = np.maximum(self._seen[slots] - np.maximum(self._needed_from(slots), 0), 1 if self.numbers_rows else 0)
+        return waiting + int(covered.sum()) + (sum(by_time) if self._width else 0)
 
     @property
     def origins(self) -> set[int]:
         """The origins whose rows are remembered."""
         return set(self._origins)
 
-    def drop(self, origin: int) -> None:
-        """The rows of this origin are gone from storage."""
-        del self._origins[origin]
+    def drop(self, origin: int, kept: Any = None) -> None:
+        """The rows of this origin are gone from storage, but for those (a mask) that are stored again under another."""
+        slots = self._origins.pop(origin).slots
+        if self.numbers_rows:
+            self._gone += np.bincount(slots if kept is None else slots[~kept], minlength=len(self._gone))
 
 
 def _ranks(column: pa.ChunkedArray) -> Any:

@@ -91,6 +91,7 @@ class LiveWindow:
         self._waiting: tuple[Any, Any] | None = None
         self._events = 0
         self._inputs = _inputs_of(aggregate)
+        self._refuse_at_once()
         if kind is not None or isinstance(aggregate.source, Monoid) or self._counts_rows:
             self._start(aggregate.monoid(self._kinds(kind or "object")))
 
@@ -248,6 +249,23 @@ class LiveWindow:
         self._structure = structure(monoid, types=types, arity=len(self._inputs) or 1)
         for _ in range(self._nulls_before):
             self._structure.insert_null()
+
+    def _refuse_at_once(self) -> None:
+        """Raise if the algorithm that was asked for can serve no value whatever its kind."""
+        refusals: list[ArgumentError] = []
+        for kind in ACCEPTS if self._kind is None else (self._kind,):
+            try:
+                monoid = self.aggregate.monoid(self._kinds(kind))
+            except ArgumentError:  # not a kind that it takes
+                continue
+            try:
+                choose(monoid, algorithm=self.algorithm)
+            except ArgumentError as error:
+                refusals.append(error)
+            else:
+                return
+        if refusals:
+            raise refusals[0]
 
     def _empty(self) -> Any:
         """The answer before the first value: null, or what the aggregate answers for none whatever their kind."""

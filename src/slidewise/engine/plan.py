@@ -28,7 +28,7 @@ from slidewise.monoids.aggregate import ORDER, POSITION, Aggregate, Family, Opti
 from slidewise.monoids.condition import Condition
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
-from slidewise.swag.choose import Choice, choose
+from slidewise.swag.choose import ALGORITHMS, Choice, choose
 from slidewise.windows.window import Around, Between, Expanding, Length, Session, Window
 
 VALUE = "data"
@@ -356,6 +356,8 @@ def _code(
     }
     if monoid.tally is None or algorithm != "auto" or shape["any_bounds"]:
         ops = make_ops(monoid, inputs)
+        if ops.compiled and algorithm in ALGORITHMS and not ALGORITHMS[algorithm].card.compiles:
+            ops = object_ops(monoid, len(inputs), f"{algorithm} runs on Python objects only")
         return choose(monoid, algorithm=algorithm, compiled=ops.compiled, **shape), ops
     choice = choose(monoid, algorithm=algorithm, compiled=False, **shape)
     dtypes = tuple(dtype_of(kind_of(arrow)) for arrow in inputs)

@@ -3,6 +3,7 @@
     lift_at(inputs, i)            the partial of row i, made of as many columns as the monoid takes
     combine(older, newer)         as the user wrote it, each field cast to its column's type
     inverse(whole, older)         likewise; None if the monoid has none
+    newer_wins(older, newer)      True if combine, which selects, returns the newer one, and the older is something else
     load(cols, i)                 the partial at place i: one array per field
     store(cols, i, partial)
     answer(cols, outs, ok, j, p)  lower p and write it as answer j; a None clears ok[j]
@@ -42,6 +43,11 @@ class CannotCompile(Exception):
     """Why a monoid runs in object mode; the text is shown by `explain`."""
 
 
+def cannot(*values: Any) -> Any:
+    """Stands for a function that these ops do not have; an algorithm that needs it refuses them first."""
+    raise TypeError("not a function of these ops")
+
+
 @dataclass(frozen=True, eq=False)
 class Ops:
     """A monoid's functions at one of the two speeds; `fields` and `answers` are dtype names, empty in object mode."""
@@ -56,6 +62,7 @@ class Ops:
     store: Callable[..., Any]
     answer: Callable[..., Any]
     vacant: Callable[..., Any]
+    newer_wins: Callable[..., Any] = cannot
     inverse: Callable[..., Any] | None = None
     fields: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
@@ -104,6 +111,10 @@ def object_ops(monoid: Monoid, arity: int, why: str = "") -> Ops:
         else:
             outs[0][j] = value
 
+    def newer_wins(older: Any, newer: Any) -> bool:
+        winner = monoid.combine(older, newer)
+        return winner is not older and (winner is newer or bool(winner != older))
+
     return Ops(
         monoid=monoid,
         jit=plain,
@@ -115,6 +126,7 @@ def object_ops(monoid: Monoid, arity: int, why: str = "") -> Ops:
         store=write("store(cols, i, p)", "cols[0][i] = p"),
         answer=answer,
         vacant=nothing,
+        newer_wins=newer_wins,
         inverse=monoid.inverse,
         why=why,
     )
@@ -143,8 +155,8 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     lift, combine, lower = _function(monoid, "lift"), _function(monoid, "combine"), _function(monoid, "lower")
     inverse = _function(monoid, "inverse")
     for _ in range(4):
-        lifted, combined, lowered = _types(inputs, fields, packed, lift, combine, lower, inverse)
-        wider = tuple(_wider(*names) for names in zip(fields, lifted, combined, strict=True))
+        given, lowered = _types(inputs, fields, packed, lift, combine, lower, inverse)
+        wider = tuple(_wider(*names) for names in zip(fields, *given, strict=True))
         if wider == fields:
             break
         fields = wider
@@ -178,6 +190,7 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
         store=store,
         answer=compiled(make_answer(lower, put, nullable)),
         vacant=compiled(nothing),
+        newer_wins=_newer_wins(compiled(combine_cast), len(fields), packed),
         inverse=compiled(inverse_cast) if inverse is not None else None,
         fields=fields,
         answers=answers,
@@ -231,8 +244,8 @@ def make_answer(lower: Any, put: Any, nullable: bool) -> Callable[..., None]:
 # ---- asking Numba for types -----------------------------------------------------------------------------------------
 def _types(
     inputs: tuple[str, ...], fields: tuple[str, ...], packed: bool, lift: Any, combine: Any, lower: Any, inverse: Any
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, ...], bool, bool]]:
-    """The field types of lift and combine, and the answer's (types, is a tuple, may be None), for these types in."""
+) -> tuple[list[tuple[str, ...]], tuple[tuple[str, ...], bool, bool]]:
+    """The field types that lift, combine and inverse give, and the answer's (types, is a tuple, may be None)."""
     from numba import types as nb
 
     xs = [f"x{k}" for k in range(len(inputs))]
@@ -259,11 +272,11 @@ def _types(
     from_lift, from_combine, from_lower, from_inverse = returned
     nullable = isinstance(from_lower, nb.Optional)
     answer = from_lower.type if nullable else from_lower
-    found = _field_names(from_lift), _field_names(from_combine), _field_names(from_inverse)
+    found = [_field_names(from_lift), _field_names(from_combine), _field_names(from_inverse)]
     for names, function in zip(found, ("lift", "combine", "inverse"), strict=True):
         if len(names) != len(fields):
             raise CannotCompile(f"{function} gives {len(names)} fields, the identity has {len(fields)}")
-    return found[0], found[1], (_field_names(answer), isinstance(answer, nb.BaseTuple), nullable)
+    return found, (_field_names(answer), isinstance(answer, nb.BaseTuple), nullable)
 
 
 def _field_names(numba_type: Any) -> tuple[str, ...]:
@@ -317,6 +330,13 @@ def _lift_at(lift: Any, arity: int, jit: Jit) -> Any:
     arguments = ", ".join(f"inputs[{k}][{index}]" for k in range(arity))
     body = f"return lift({arguments})" if lift is not None else f"return inputs[0][{index}]"
     return jit(write("lift_at(inputs, i)", body, {"lift": lift, **({} if jit is plain else AT)}))
+
+
+def _newer_wins(combine: Any, arity: int, packed: bool) -> Any:
+    """Selection as a comparison of fields: not those of the older one, NaN being equal to NaN."""
+    fields = [f"w[{k}] != o[{k}] and (w[{k}] == w[{k}] or o[{k}] == o[{k}])" for k in range(arity)]
+    differs = " or ".join(f"({field})" for field in fields) if packed else fields[0].replace("[0]", "")
+    return compiled(write("newer_wins(o, n)", f"w = combine(o, n)\n    return {differs}", {"combine": combine}))
 
 
 def _tuple(pattern: str, fields: tuple[str, ...], packed: bool, single: str) -> str:

@@ -50,7 +50,9 @@ def product_ops(monoid: Monoid, parts: Sequence[Ops], members: Sequence[tuple[Op
         at += len(part.fields)
     names: dict[str, Any] = {}
     for k, part in enumerate(parts):
-        names |= {f"lift{k}": part.lift_at, f"combine{k}": part.combine, f"inverse{k}": part.inverse}
+        names |= {f"lift{k}": part.lift_at, f"combine{k}": part.combine}
+        if part.inverse is not None:
+            names[f"inverse{k}"] = part.inverse
     lifted = [f"p{k} = lift{k}(inputs, i)" for k in range(len(parts))]
     combined = [f"p{k} = combine{k}({spans[k].format(p='a')}, {spans[k].format(p='b')})" for k in range(len(parts))]
     flat = "return (" + ", ".join(_each(k, part) for k, part in enumerate(parts)) + ",)"
@@ -79,11 +81,20 @@ def product_ops(monoid: Monoid, parts: Sequence[Ops], members: Sequence[tuple[Op
         store=compiled(store_of(len(fields), packed=True)),
         answer=compiled(_lines("answer(cols, outs, ok, j, p)", answers, names)),
         vacant=compiled(_lines("vacant(cols, outs, ok, j)", vacant, names)),
+        inverse=_inverse(parts, spans, flat, names),
         fields=fields,
         answers=tuple(name for member, _, _ in members for name in (*member.answers, "bool")),
     )
     object.__setattr__(ops, "members", tuple(member for member, _, _ in members))
     return ops
+
+
+def _inverse(parts: Sequence[Ops], spans: list[str], flat: str, names: dict[str, Any]) -> Any:
+    """What is left of each part when the older goes; None unless every part has an inverse."""
+    if any(part.inverse is None for part in parts):
+        return None
+    left = [f"p{k} = inverse{k}({spans[k].format(p='whole')}, {spans[k].format(p='older')})" for k in range(len(parts))]
+    return compiled(_lines("inverse(whole, older)", [*left, flat], names))
 
 
 def _span(at: int, part: Ops) -> str:

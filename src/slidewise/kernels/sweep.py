@@ -106,3 +106,22 @@ def build_sweep(ops: Ops, steps: Steps) -> Any:
                 row += 1
 
     return ops.kernel(sweep)
+
+
+def build_extend(ops: Ops, steps: Steps) -> Any:
+    """The shorter loop of a window that is fed values and keeps the newest: per value evict, insert, query.
+
+    What the sweep would do for bounds ``[i + 1 - size, i + 1)``, with no bounds to write and read. A hot loop.
+    """
+    insert, evict, query = steps.insert, steps.evict, steps.query
+    lift_at, answer = ops.lift_at, ops.answer
+
+    def extend(cols: Any, R: Any, inputs: Any, rows: int, size: int, outs: Any, ok: Any) -> None:
+        for i in range(rows):
+            while R[TAIL] - R[HEAD] >= size and R[HEAD] < R[TAIL]:
+                evict(cols, R)
+            R[LAST] = R[TAIL]
+            insert(cols, R, lift_at(inputs, i))
+            answer(cols, outs, ok, i, query(cols, R))
+
+    return ops.kernel(extend)

@@ -8,8 +8,10 @@ not seen. A worker that dies loses nothing, and a worker that gets a bucket for 
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,7 +19,7 @@ from slidewise.engine.keyed import BEGINNING, KeyedWindows
 from slidewise.engine.plan import Plan
 from slidewise.errors import LateEventError
 from slidewise.spark.pack import from_packet, to_packet
-from slidewise.spark.pages import Page, PageStore, Record
+from slidewise.spark.pages import LEDGER, Page, PageStore, Record
 
 CACHED = 256
 """Buckets that a worker keeps in memory; the ones used last stay."""
@@ -76,7 +78,7 @@ class Bucket:
             rows=rows + late_rows,
             late_rows=late_rows,
             keys=self.windows.keys_alive,
-            bytes=self.record.bytes,
+            bytes=self.record.bytes + self._ledger_bytes(),
             watermark=self.windows.watermark,
         )
 
@@ -94,7 +96,10 @@ class Bucket:
         return self._rebuilt()
 
     def _rebuilt(self) -> KeyedWindows:
-        return self._caught_up(KeyedWindows(self.plan), {page.id: self._read(page) for page in self.record.pages})
+        windows = KeyedWindows(self.plan)
+        if self.record.ledger is not None:
+            windows.resume(self._read(self.record.ledger))
+        return self._caught_up(windows, {page.id: self._read(page) for page in self.record.pages})
 
     def _caught_up(self, windows: KeyedWindows, tables: dict[int, pa.Table]) -> KeyedWindows:
         """Take the rows of these pages as of the record's watermark; what is answered on the way went out long ago."""
@@ -139,10 +144,11 @@ class Bucket:
     # ---- rows out ----
     def _forget(self, token: str) -> None:
         """Drop dead pages, oldest first; rewrite all as one where they are mostly dead, or many and small."""
-        for page in list(self.record.pages):
-            if not self.windows.is_dead(page.id):
-                break
-            self._remove(page)
+        dead = list(itertools.takewhile(lambda page: self.windows.is_dead(page.id), self.record.pages))
+        if sum(page.bytes for page in dead) > self._ledger_bytes():  # so that ledgers cost no more than rows do
+            for page in dead:
+                self._remove(page)
+            self._write_ledger(token)
         pages, live = self.record.pages, self.windows.live_count()
         mostly_dead = live is not None and sum(page.rows for page in pages) > 4 * live + FEW_ROWS
         many_small = len(pages) > MANY_PAGES and self.record.bytes < len(pages) * SMALL_PAGE
@@ -153,18 +159,32 @@ class Bucket:
         parts = []
         for page in list(self.record.pages):
             table = self._read(page)
-            parts.append(table.filter(pa.array(self.windows.live_rows(page.id, table))))
-            self._remove(page)
+            live = self.windows.live_rows(page.id, table)
+            parts.append(table.filter(pa.array(live)))
+            self._remove(page, live)
+        self._write_ledger(token)
         table = pa.concat_tables(parts).combine_chunks()
         if table.num_rows:
             self._write(table, token)
-        self.record.tokens = [token]  # the new page holds rows that other workers have: they must build anew
+        self.record.only_since(token)  # the new page holds rows that other workers have: they must build anew
         self.windows = self._rebuilt()
 
-    def _remove(self, page: Page) -> None:
+    def _remove(self, page: Page, kept: Any = None) -> None:
         self.store.remove_page(page.id)
         self.record.pages.remove(page)
-        self.windows.drop(page.id)
+        self.windows.drop(page.id, kept)
+        if self.windows.numbers_rows:
+            self.record.only_since(page.token)  # a worker that has not seen the page cannot count its rows
+
+    def _write_ledger(self, token: str) -> None:
+        ledger = self.windows.ledger()
+        if ledger is not None:
+            stored = to_packet(ledger)
+            self.record.ledger = Page(LEDGER, ledger.num_rows, len(stored), token)
+            self.store.write_page(LEDGER, stored)
+
+    def _ledger_bytes(self) -> int:
+        return 0 if self.record.ledger is None else self.record.ledger.bytes
 
 
 def _remember(name: tuple[str, ...], token: str, windows: KeyedWindows) -> None:

@@ -1,11 +1,13 @@
 """A bucket's state as Spark stores it: a log of pages of rows, and one small record about them.
 
-    record   {format, watermark, next page, pages: [(id, rows, bytes, token)], token, alarm}
+    record   {format, watermark, next page, pages: [(id, rows, bytes, token)], ledger: (...), token, alarm}
     page k   the rows that came in one batch, as an Arrow-IPC stream; or, after compaction, the rows that still matter
+    ledger    for windows with a step of rows: of each key, how many rows are in no page any more
 
 Rows are only appended, so a worker that holds the windows as of an older token catches up by reading the pages written
 since, and a worker that holds nothing builds them from all pages. A page goes when none of its rows matters any more;
-pages that are mostly dead, or many and small, are rewritten as one. Nothing here is ever unpickled.
+pages that are mostly dead, or many and small, are rewritten as one. After every commit, a key's rows = its
+ledger + its rows in pages. Nothing here is ever unpickled.
 """
 
 from __future__ import annotations
@@ -18,6 +20,9 @@ from typing import Any, Protocol
 from slidewise.errors import SnapshotError
 
 FORMAT = 1
+
+LEDGER = -1
+"""The id of the page that holds the ledger."""
 
 
 @dataclass
@@ -41,6 +46,7 @@ class Record:
     tokens: list[str] = field(default_factory=list)
     alarm: int | None = None
     late: int = 0
+    ledger: Page | None = None
 
     def encode(self) -> bytes:
         """As bytes, with the format's number."""
@@ -57,6 +63,7 @@ class Record:
             if version > FORMAT:
                 raise SnapshotError(f"state of format {version}; this version of slidewise reads up to {FORMAT}")
             found["pages"] = [Page(**page) for page in found["pages"]]
+            found["ledger"] = Page(**found["ledger"]) if found.get("ledger") else None
             return cls(**found)
         except (ValueError, KeyError, TypeError) as error:
             raise SnapshotError(f"the bucket's record is damaged: {error}") from error
@@ -74,9 +81,14 @@ class Record:
         newer = set(self.tokens[self.tokens.index(token) + 1 :])
         return [page for page in self.pages if page.token in newer]
 
+    def only_since(self, token: str) -> None:
+        """Workers that have not seen this commit cannot catch up any more: they build anew."""
+        if token in self.tokens:
+            self.tokens = self.tokens[self.tokens.index(token) :]
+
     @property
     def bytes(self) -> int:
-        """The size of all pages."""
+        """The size of all pages of rows."""
         return sum(page.bytes for page in self.pages)
 
 
@@ -93,7 +105,7 @@ class PageStore(Protocol):
         """One page."""
 
     def write_page(self, page: int, stored: bytes) -> None:
-        """Add a page."""
+        """Add a page, or replace it."""
 
     def remove_page(self, page: int) -> None:
         """Drop a page."""

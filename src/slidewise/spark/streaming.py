@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructField, StructType, TimestampType
 
 from slidewise.duration import nanoseconds
-from slidewise.engine.keyed import TIE
+from slidewise.engine.keyed import HIDDEN, TIE
 from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError, bad
 from slidewise.spark.batch import _quoted, tie_of
@@ -93,6 +93,9 @@ def _check(
     """Refuse what a stream cannot do, before anything starts; returns how late rows are treated."""
     if presorted:
         raise ArgumentError("presorted=True: is for batches; a stream is ordered by its watermark")
+    for name in df.columns:
+        if name in (*HIDDEN, NUMBER):
+            raise ArgumentError(f"data: has a column named {name!r}, which a stream uses itself; expected another name")
     order = plan.order[0]
     kind = df.schema[order].dataType
     if not isinstance(kind, TimestampType):  # Spark has no watermark on timestamp_ntz
@@ -110,8 +113,6 @@ def _check(
     wanted = "event" if plan.per_event else "window"
     if emit not in (None, wanted):
         raise ArgumentError(f"emit={emit!r}: expected None or {wanted!r} for {plan.windows[0]!r}")
-    if not plan.per_event and not plan.windows[0].by_time:
-        raise ArgumentError(f"{plan.windows[0]!r}: expected a step in time on a stream, e.g. .every('1 min')")
     if idle is not None or initial is not None:
         name, value = ("idle", idle) if idle is not None else ("initial", type(initial).__name__)
         raise ArgumentError(f"{name}={value!r}: is not available yet; expected None")

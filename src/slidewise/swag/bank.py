@@ -10,7 +10,8 @@ reclaimed by `compact`.
 
 An algorithm that keeps more than one partial per element has several *planes*: plane k of position p is at place
 ``BASE + k * (MASK + 1) + (p & MASK)``. One that keeps integers per element (pointers, positions) has *links*: the last
-column, ``cols[-1]``, of int64, with planes of the same layout.
+column, ``cols[-1]``, of int64, with planes of the same layout. *Scratch* planes come after the others and are not
+copied: an algorithm that has them builds them anew when it finds its register MOVED set.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.kernels.registers import BASE, HEAD, LAST, MASK, OWN, TAIL
+from slidewise.kernels.registers import BASE, HEAD, LAST, MASK, MOVED, OWN, TAIL
 
 SMALLEST = 4
 """Places in a new slot's ring."""
+
+ROOMY = 64
+"""A ring of no more places is not worth shrinking."""
 
 SPARSE = 65_536
 """An arena of no more places is not worth shrinking."""
@@ -34,7 +38,8 @@ class Bank:
 
     `columns(length)` makes room for that many partials: arrays if `compiled`, else a list. `extra` is how many
     partials, `own` how many registers an algorithm keeps beside the ring; `planes` and `links` how many partials and
-    integers it keeps per element.
+    integers it keeps per element, `scratch` how many more it can derive from those. `live` names the two registers
+    between which the ring is in use.
     """
 
     def __init__(
@@ -46,6 +51,8 @@ class Bank:
         own: int = 0,
         planes: int = 1,
         links: int = 0,
+        scratch: int = 0,
+        live: tuple[int, int] = (HEAD, TAIL),
     ) -> None:
         self.columns = columns
         self.compiled = compiled
@@ -53,6 +60,8 @@ class Bank:
         self.own = own
         self.planes = planes
         self.links = links
+        self.scratch = scratch
+        self.live = live
         self._arena = self._columns(64)
         self._rows: Any = np.zeros((8, OWN + own), dtype=np.int64) if compiled else []
         self.regs: Any = self._rows[:0]
@@ -68,6 +77,11 @@ class Bank:
     def slots(self) -> int:
         """How many slots exist, free ones included."""
         return len(self.regs)
+
+    @property
+    def held(self) -> int:
+        """Places of the arena that some slot has."""
+        return self.used - self.wasted
 
     def length(self, slot: int) -> int:
         """Elements in the window; O(1)."""
@@ -98,6 +112,13 @@ class Bank:
         """Make room for `capacity` live elements in a slot; amortized O(1) per element ever inserted."""
         if int(self.regs[slot][MASK]) + 1 < capacity:
             self._place(slot, capacity)
+
+    def shrink(self, slot: int) -> None:
+        """Give a slot a smaller ring once a quarter is enough; amortized O(1) per element ever evicted."""
+        size = int(self.regs[slot][MASK]) + 1
+        if size > ROOMY and 4 * self.length(slot) <= size:
+            self._place(slot, size // 2)
+            self.compact()
 
     def reserve_all(self, slots: Any, capacities: Any) -> None:
         """`reserve` for many slots; only those that lack room cost anything. A slot may be named more than once."""
@@ -132,7 +153,8 @@ class Bank:
             held = int((self.regs[:, TAIL] - self.regs[:, HEAD]).sum())
         else:
             held = sum(registers[TAIL] - registers[HEAD] for registers in self.regs)
-        return max(self.planes, self.links) * (held + SMALLEST * self.slots) + self.extra * self.slots
+        each = max(self.planes, self.links) + self.scratch
+        return each * (held + SMALLEST * self.slots) + self.extra * self.slots
 
     def _place(self, slot: int, capacity: int) -> None:
         """Give a slot a ring of at least `capacity` places at the end of the arena, with what lives in its old one."""
@@ -144,12 +166,14 @@ class Bank:
         self._make_room(self._region(size))
         registers[BASE], registers[MASK] = self.used + self.extra, size - 1
         self.used += self._region(size)
+        if self.scratch:
+            registers[MOVED] = 1
         if mask >= 0:
             self.wasted += self._region(mask + 1)
             self._copy(self._arena, registers, base, mask)
 
     def _region(self, size: int) -> int:
-        return self.extra + max(self.planes, self.links) * size
+        return self.extra + (max(self.planes, self.links) + self.scratch) * size
 
     def _make_room(self, need: int) -> None:
         length = len(self._arena[0])
@@ -166,7 +190,8 @@ class Bank:
         return (*self.columns(length), links)
 
     def _places(self, registers: Any, base: int, mask: int) -> Any:
-        positions = np.arange(int(registers[HEAD]), int(registers[TAIL])) & mask
+        first, last = self.live
+        positions = np.arange(int(registers[first]), int(registers[last])) & mask
         planes = [base + k * (mask + 1) + positions for k in range(max(self.planes, self.links))]
         return np.concatenate([*planes, base - 1 - np.arange(self.extra)])
 

@@ -20,17 +20,37 @@ from dataclasses import dataclass
 
 from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
+from slidewise.swag.b_int import BInt
 from slidewise.swag.block_tallies import BlockTallies
+from slidewise.swag.daba import Daba
+from slidewise.swag.daba_lite import DabaLite
+from slidewise.swag.flatfit import FlatFIT
+from slidewise.swag.foa import Foa
+from slidewise.swag.ioa import Ioa
+from slidewise.swag.monotonic_deque import MonotonicDeque
+from slidewise.swag.reactive import Reactive
 from slidewise.swag.recalculate import Recalculate
 from slidewise.swag.running import Running
 from slidewise.swag.running_tally import RunningTally
 from slidewise.swag.structure import Structure
+from slidewise.swag.subtract_on_evict import SubtractOnEvict
+from slidewise.swag.two_stacks import TwoStacks
 from slidewise.swag.two_stacks_lite import TwoStacksLite
 from slidewise.swag.whole_tally import WholeTally
 
 ALGORITHMS: dict[str, type[Structure]] = {
     "recalculate": Recalculate,
+    "subtract_on_evict": SubtractOnEvict,
+    "two_stacks": TwoStacks,
     "two_stacks_lite": TwoStacksLite,
+    "monotonic_deque": MonotonicDeque,
+    "daba": Daba,
+    "daba_lite": DabaLite,
+    "foa": Foa,
+    "ioa": Ioa,
+    "flatfit": FlatFIT,
+    "reactive": Reactive,
+    "b_int": BInt,
 }
 """Name -> class; a new algorithm is one file and one line here."""
 

@@ -8,6 +8,7 @@
               [ x    x    x    x    x ]      answer = x ⊕ x ⊕ x ⊕ x ⊕ x, oldest first
 
 Invariant: position p holds the lifted element p and nothing else. Everything else in the package is tested against it.
+Elements may come and go anywhere (`insert_at`, `evict_at`): 0 ⊕.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import BASE, HEAD, MASK, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.swag.card import Card
-from slidewise.swag.structure import Structure
+from slidewise.swag.positional import NonFifo
 
 
-class Recalculate(Structure):
+class Recalculate(NonFifo):
     """Linear time per query, no assumptions: what the others must agree with."""
 
     card = Card(
         name="recalculate",
         full_name="Recalculate from scratch",
         paper="DABA 2017, fig. 3",
-        ordering="FIFO",
+        ordering="any",
         needs="nothing",
         amortized="O(n)",
         worst="O(n)",

@@ -1,10 +1,10 @@
 """What every window algorithm shares: a window of partials with insert, evict, query, and the rules of the house.
 
 To add an algorithm: one file with a subclass that has a `card`, says how many registers (`own`) and extra partials
-(`extra`) it keeps, and how many partials (`planes`) and integers (`links`) per element, writes its steps in `build`,
-its invariants in `check`, and one line in `ALGORITHMS`. Tests, containers and Spark find it there. The steps are
-plain functions over columns and integer registers (kernels/registers.py); they run as they are in object mode and as
-machine code in compiled mode.
+(`extra`) it keeps, and how many partials (`planes`, `scratch`) and integers (`links`) per element, writes its steps in
+`build`, its invariants in `check`, and one line in `ALGORITHMS`. Tests, containers and Spark find it there. The steps
+are plain functions over columns and integer registers (kernels/registers.py); they run as they are in object mode and
+as machine code in compiled mode.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from slidewise.errors import ArgumentError
+from slidewise.errors import ArgumentError, bad, whole
 from slidewise.kernels.jit import Jit
 from slidewise.kernels.ops import Ops, compiled_ops, object_ops
-from slidewise.kernels.registers import HEAD, LAST, TAIL
-from slidewise.kernels.sweep import Steps, build_sweep
+from slidewise.kernels.registers import HEAD, LAST, MOVED, TAIL
+from slidewise.kernels.sweep import Steps, build_extend, build_sweep
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.bank import Bank
 from slidewise.swag.card import Card
@@ -55,6 +55,8 @@ class Structure:
     planes: ClassVar[int] = 1
     links: ClassVar[int] = 0
     tallies: ClassVar[bool] = False
+    scratch: ClassVar[int] = 0
+    live: ClassVar[tuple[int, int]] = (HEAD, TAIL)
 
     @staticmethod
     def build(ops: Ops, jit: Jit) -> Steps:
@@ -64,8 +66,16 @@ class Structure:
     @classmethod
     def bank(cls, ops: Ops) -> Bank:
         """Room for windows of this algorithm."""
-        sizes = {"extra": cls.extra, "own": cls.own, "planes": cls.planes, "links": cls.links}
-        return Bank(ops.columns, compiled=ops.compiled, **sizes)
+        return Bank(
+            ops.columns,
+            compiled=ops.compiled,
+            extra=cls.extra,
+            own=cls.own,
+            planes=cls.planes,
+            links=cls.links,
+            scratch=cls.scratch,
+            live=cls.live,
+        )
 
     @classmethod
     def ops(cls, monoid: Monoid, types: tuple[str, ...] | None, arity: int = 1) -> Ops:
@@ -83,6 +93,8 @@ class Structure:
     ) -> None:
         _check_capacity(capacity)
         self.refuse(monoid)
+        if types is not None and not self.card.compiles:
+            raise bad("types", types, f"None: {self.card.name} runs on Python objects only")
         self.monoid = monoid
         self.capacity = capacity
         self._types: tuple[str | None, ...] = (None,) * arity if types is None else types
@@ -107,7 +119,7 @@ class Structure:
     def insert(self, *value: Any) -> None:
         """Append the newest element, lifted; a lift of several columns takes as many values."""
         self._make_room(1)
-        self._sweep(tuple(_column([x], dtype) for x, dtype in zip(value, self._types, strict=True)), 1)
+        self._sweep(self._columns(value), 1)
 
     def insert_null(self) -> None:
         """Append an element that takes a place and has no value."""
@@ -147,12 +159,19 @@ class Structure:
 
     def extend_arrays(self, values: Any, size: int | None = None) -> tuple[tuple[Any, ...], Any]:
         """As `extend`, for an array of the mode's dtype; the answers as arrays with their validity."""
+        size = None if size is None else whole("size", size, least=1)
         n, held = len(values), len(self)
-        hi = np.arange(1, n + 1, dtype=np.int64)
-        lo = np.full(n, -held, dtype=np.int64) if size is None else np.maximum(hi - size, -held)
         live = held + n if size is None else max(held, min(size, held + n))
         self._make_room(live - held)
-        return self._sweep((values,), n, lo=lo, hi=hi)
+        bank, outs, ok = self._bank, self._ops.outputs(n), np.ones(n, dtype=np.bool_)
+        extend = extend_of(type(self), self._ops)
+        extend(bank.cols, bank.regs[0], (values,), n, NEVER if size is None else size, outs, ok)
+        self._give_back()
+        return outs, ok
+
+    def _columns(self, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        """One row, as the kernels take it."""
+        return tuple(_column([x], dtype) for x, dtype in zip(value, self._types, strict=True))
 
     def _sweep(
         self,
@@ -177,6 +196,7 @@ class Structure:
             runs = np.array(runs, dtype=np.int64)
             valid = np.zeros(0, dtype=np.bool_) if valid is None else valid
         sweep_of(type(self), ops)(bank.cols, bank.regs, inputs, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
+        self._give_back()
         return outs, ok
 
     def _answers(self, outs: tuple[Any, ...], ok: Any) -> list[Any]:
@@ -202,6 +222,10 @@ class Structure:
         else:
             self._bank.reserve(0, need)
 
+    def _give_back(self) -> None:
+        if self.capacity is None:
+            self._bank.shrink(0)
+
     def state(self) -> tuple[list[int], list[Any], list[int]]:
         """All a snapshot needs: registers from HEAD on; partials, live ones oldest first, then extra ones; links."""
         registers = [int(value) for value in self._bank.regs[0]][HEAD:]
@@ -217,6 +241,8 @@ class Structure:
         mine = bank.regs[0]
         for number, value in enumerate(registers, start=HEAD):
             mine[number] = value
+        if self.scratch:
+            mine[MOVED] = 1
         for place, partial in zip(bank.places(0), partials, strict=True):
             self._put(place, partial)
         for place, link in zip(bank.places(0) if links else [], links, strict=True):
@@ -239,6 +265,14 @@ def sweep_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:
     """The sweep of one algorithm and one monoid; built once."""
     sweep: Callable[..., Any] = ops.built(structure, lambda: build_sweep(ops, structure.build(ops, ops.jit)))
     return sweep
+
+
+def extend_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:
+    """The loop behind `extend` for one algorithm and one monoid; built once."""
+    extend: Callable[..., Any] = ops.built(
+        (structure, "extend"), lambda: build_extend(ops, structure.build(ops, ops.jit))
+    )
+    return extend
 
 
 def _check_capacity(capacity: int | None) -> None:

@@ -104,6 +104,8 @@ class Sequence:
 
 def to_numpy(result: Result) -> Any:
     """A result as a NumPy array: null is NaN, which makes integers floats; NaT for times; None in objects."""
+    if isinstance(result.outs[0], list) and pa.types.is_primitive(result.arrow or pa.null()):
+        return result.to_arrow().to_numpy(zero_copy_only=False)  # the type does not depend on how it was computed
     if isinstance(result.outs[0], list) or result.packed:
         made = np.empty(len(result.ok), dtype=object)
         made[:] = result.to_list()
