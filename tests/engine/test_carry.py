@@ -150,15 +150,6 @@ class Pieces:
             self.answers[keys[key]].append({name: values[place] for name, values in made.items()})
 
 
-def serves(algorithm: str, aggregate: sw.Aggregate, types: dict[str, pa.DataType]) -> bool:
-    """False where an algorithm refuses a monoid, e.g. for want of an inverse."""
-    try:
-        make_plan(types, aggregate, sw.trailing(1), algorithm=algorithm)
-    except sw.errors.ArgumentError:
-        return False
-    return True
-
-
 def check(rows: dict[str, pa.Table], window: Any, algorithm: str, data: st.DataObject) -> None:
     table = pa.concat_tables(rows.values())
     types = dict(zip(table.schema.names, table.schema.types, strict=True))
