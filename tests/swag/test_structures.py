@@ -100,7 +100,7 @@ def test_the_monoids_of_these_tests_keep_their_laws() -> None:
     check(LATEST, ["a", "b", "", "a"])
 
 
-def machine(algorithm: str, monoid_name: str, compiled: bool) -> type[RuleBasedStateMachine]:
+def machine(algorithm: str, monoid_name: str, compiled: bool, **options: Any) -> type[RuleBasedStateMachine]:
     monoid, values, types = MONOIDS[monoid_name]
     structure = ALGORITHMS[algorithm]
     non_fifo, ranged = issubclass(structure, NonFifo), issubclass(structure, Ranged)
@@ -108,7 +108,7 @@ def machine(algorithm: str, monoid_name: str, compiled: bool) -> type[RuleBasedS
     class Window(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
-            self.window: Any = structure(monoid, types=types if compiled else None)
+            self.window: Any = structure(monoid, types=types if compiled else None, **options)
             self.elements: list[Any] = []
 
         @rule(x=values)
@@ -209,11 +209,22 @@ def machine(algorithm: str, monoid_name: str, compiled: bool) -> type[RuleBasedS
     return Window
 
 
+def play(window: type[RuleBasedStateMachine]) -> None:
+    window.TestCase.settings = settings(max_examples=10, stateful_step_count=25, deadline=None)
+    window.TestCase().runTest()
+
+
 @pytest.mark.parametrize(("algorithm", "monoid", "compiled"), CASES)
 def test_agrees_with_a_fold(algorithm: str, monoid: str, compiled: bool) -> None:
-    tested = machine(algorithm, monoid, compiled).TestCase
-    tested.settings = settings(max_examples=10, stateful_step_count=25, deadline=None)
-    tested().runTest()
+    play(machine(algorithm, monoid, compiled))
+
+
+@pytest.mark.parametrize(
+    ("monoid", "compiled"), [(name, mode) for algorithm, name, mode in CASES if algorithm == "daba"]
+)
+def test_the_cached_daba_agrees_with_a_fold(monoid: str, compiled: bool) -> None:
+    """A snapshot says whether the window is cached: it is restored into a window that is not."""
+    play(machine("daba", monoid, compiled, cached=True))
 
 
 @pytest.mark.parametrize("algorithm", [name for name, one in ALGORITHMS.items() if one.card.compiles])
