@@ -93,3 +93,9 @@ def _takes_one_value(lift: Any) -> bool:
     """False for a lift of several columns or of none; one that takes any number is handed one."""
     code = getattr(lift, "__code__", None)
     return code is None or code.co_argcount == 1 or bool(code.co_flags & inspect.CO_VARARGS)
+
+
+def _finite(partial: Any) -> bool:
+    if isinstance(partial, (tuple, list)):
+        return all(map(_finite, partial))
+    return not isinstance(partial, float) or math.isfinite(partial)
