@@ -31,7 +31,7 @@ from slidewise.errors import ArgumentError
 from slidewise.kernels.jit import kernel
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import HEAD, TAIL
-from slidewise.monoids import catalogue
+from slidewise.monoids.catalogue import extremes, moments, sums
 from slidewise.monoids.laws import same
 from slidewise.swag import ALGORITHMS, Structure
 from slidewise.swag.positional import Ranged
@@ -80,8 +80,8 @@ class Subject:
 SUBJECTS = {
     subject.name: subject
     for subject in (
-        Subject("sum", catalogue.SUM_FLOAT),
-        Subject("max", catalogue.MAX_FLOAT),
+        Subject("sum", sums.SUM_FLOAT),
+        Subject("max", extremes.MAX_FLOAT),
         Subject(
             "argmax",
             sw.Monoid(
@@ -102,8 +102,8 @@ SUBJECTS = {
                 name="mincount",
             ),
         ),
-        Subject("mean", catalogue.MEAN_FLOAT),
-        Subject("stddev", catalogue.STDDEV),
+        Subject("mean", sums.MEAN_FLOAT),
+        Subject("stddev", moments.STDDEV_MONOID),
         Subject(
             "geomean",
             sw.Monoid(

@@ -19,6 +19,7 @@ import tempfile
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.definitions import digits
 from tests.golden import Column, Columns
 
 if TYPE_CHECKING:
@@ -41,15 +43,25 @@ _ARROW = {
     "float64": pa.float64(),
     "float32": pa.float32(),
     "string": pa.string(),
+    "bool": pa.bool_(),
+    "binary": pa.binary(),
     "timestamp": pa.timestamp("us", tz="UTC"),
+    "duration": pa.duration("us"),
 }
+
+
+def arrow_type(kind: str) -> pa.DataType:
+    """The Arrow type of a golden one."""
+    if kind.startswith("decimal"):
+        return pa.decimal128(*digits(kind))
+    return _ARROW[kind]
 
 
 # --- Arrow, which the others go through ------------------------------------------------------------------------------
 
 
 def to_arrow(columns: Columns) -> pa.Table:
-    arrays = {name: pa.array(column.values, type=_ARROW[column.type]) for name, column in columns.items()}
+    arrays = {name: pa.array(column.values, type=arrow_type(column.type)) for name, column in columns.items()}
     return pa.table(arrays)
 
 
@@ -59,6 +71,24 @@ def from_arrow(table: pa.Table) -> Columns:
 
 def _from_arrow_array(array: pa.ChunkedArray | pa.Array) -> Column:
     kind = array.type
+    if isinstance(array, pa.ChunkedArray):
+        return _from_arrow_array(array.combine_chunks())
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        inside = _from_arrow_array(array.values)
+        ends = array.offsets.to_pylist()
+        parts = [inside.values[start:end] for start, end in pairwise(ends)]
+        return Column(f"list<{inside.type}>", _where_valid(array, parts))
+    if pa.types.is_struct(kind):
+        fields = {field.name: _from_arrow_array(array.field(k)) for k, field in enumerate(kind)}
+        rows = [dict(zip(fields, row, strict=True)) for row in zip(*(f.values for f in fields.values()), strict=True)]
+        inside_types = ",".join(f"{name}:{field.type}" for name, field in fields.items())
+        return Column(f"struct<{inside_types}>", _where_valid(array, rows))
+    if pa.types.is_decimal(kind):
+        return Column(f"decimal({kind.precision},{kind.scale})", array.to_pylist())
+    if pa.types.is_duration(kind):
+        return Column("duration", array.cast(pa.duration("us")).cast(pa.int64()).to_pylist())
+    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return Column("binary", array.to_pylist())
     if pa.types.is_timestamp(kind):
         return Column("timestamp", array.cast(pa.timestamp("us", tz=kind.tz)).cast(pa.int64()).to_pylist())
     if pa.types.is_dictionary(kind):
@@ -67,6 +97,10 @@ def _from_arrow_array(array: pa.ChunkedArray | pa.Array) -> Column:
         return Column("string", array.to_pylist())
     name = {"double": "float64", "float": "float32"}.get(str(kind), str(kind))
     return Column(name, array.to_pylist())
+
+
+def _where_valid(array: pa.Array, values: list[Any]) -> list[Any]:
+    return [value if good else None for value, good in zip(values, array.is_valid().to_pylist(), strict=True)]
 
 
 # --- pandas ----------------------------------------------------------------------------------------------------------
@@ -100,7 +134,11 @@ def _pandas_array(column: Column) -> Any:
         return np.array(column.values, dtype=column.type)
     if column.type == "timestamp":
         return pd.Series([_moment(value) for value in column.values], dtype="datetime64[ns, UTC]").array
-    return np.array(column.values, dtype=object)
+    if column.type == "bool" and None not in column.values:
+        return np.array(column.values, dtype=bool)
+    made = np.empty(len(column), dtype=object)
+    made[:] = column.values
+    return made
 
 
 def from_pandas(frame: pd.DataFrame) -> Columns:

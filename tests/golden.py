@@ -2,7 +2,9 @@
 
     "t timestamp": [0, 1.5]  ->  Column("timestamp", [0, 1_500_000])     times are whole microseconds from here on
     "v float64": [1, "NaN"]  ->  Column("float64", [1.0, nan])
+    "m decimal(5,2)": ["1.5"] -> Column("decimal(5,2)", [Decimal("1.50")])
     ["max", ["v"], {}]       ->  Aggregate("max", ("v",), None)
+    ["top_k", ["v"], {"k": 2, "where": [["s", "==", "x"]]}]  ->  Aggregate(..., options=..., where=...)
     {"trailing": 3}          ->  {"": {"trailing": 3}}                   one window is a map with an empty name
 
 Nothing here knows the library, except `aggregate` and `window`, which write a case down as a call.
@@ -11,7 +13,9 @@ Nothing here knows the library, except `aggregate` and `window`, which write a c
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +37,18 @@ Columns = dict[str, Column]
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One aggregate as the case names it: function, columns, alias."""
+    """One aggregate as the case names it: function, columns, alias, options and the tests of its filter."""
 
     function: str
     columns: tuple[str, ...] = ()
     alias: str | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+    where: tuple[tuple[Any, ...], ...] = ()
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The columns it looks at, those of its filter too."""
+        return tuple(dict.fromkeys([*self.columns, *(test[0] for test in self.where)]))
 
     def name(self, window: str = "") -> str:
         """The result column's name: `max_power`, `count`, `max_power_5m`; an alias wins.
@@ -138,9 +149,38 @@ def _decode(kind: str, value: Value) -> Value:
         return None
     if kind.startswith("float"):
         return float(value)
-    if kind == "timestamp":
+    if kind in ("timestamp", "duration"):
         return round(value * 1_000_000)
+    if kind.startswith("decimal"):
+        return Decimal(value).quantize(Decimal(1).scaleb(-int(kind[:-1].split(",")[1])), context=Context(prec=38))
+    if kind == "binary":
+        return bytes.fromhex(value)
+    if kind.startswith("list<"):
+        return [_decode(kind[5:-1], part) for part in value]
+    if kind.startswith("struct<"):
+        return {name: _decode(part, value[name]) for name, part in fields(kind)}
     return value
+
+
+def fields(kind: str) -> list[tuple[str, str]]:
+    """
+    >>> fields("struct<value:decimal(5,2),count:int64>")
+    [('value', 'decimal(5,2)'), ('count', 'int64')]
+    """
+    return [(name, part) for name, part in re.findall(r"(\w+):(\w+(?:\([^)]*\))?)", kind)]
+
+
+def _aggregate(function: str, columns: list[str], given: dict[str, Any]) -> Aggregate:
+    options = {name: value for name, value in given.items() if name not in ("alias", "where")}
+    tests = tuple((column, test, *map(_tested, value)) for column, test, *value in given.get("where", []))
+    return Aggregate(function, tuple(columns), given.get("alias"), tuple(options.items()), tests)
+
+
+def _tested(value: Any) -> Any:
+    """A value to compare with: JSON has no NaN, and a tuple can be hashed."""
+    if isinstance(value, list):
+        return tuple(map(_tested, value))
+    return float(value) if value in ("NaN", "inf", "-inf") else value
 
 
 def _columns(raw: dict[str, list[Value]]) -> Columns:
@@ -154,7 +194,7 @@ def _case(raw: dict[str, Any]) -> Case:
         name=raw["name"],
         says=raw["says"],
         columns=_columns(raw["columns"]),
-        aggregates=[Aggregate(f, tuple(columns), options.get("alias")) for f, columns, options in raw["aggregates"]],
+        aggregates=[_aggregate(*one) for one in raw["aggregates"]],
         windows={"": raw["window"]} if one else raw["window"],
         by=raw.get("by", []),
         order=raw.get("order", []),
@@ -204,7 +244,9 @@ def aggregate(spec: Aggregate, *, bound: bool = True) -> Any:
         name = spec.function.removeprefix("user:")
         built = sw.aggregate(sw.Monoid(name=name, **MONOIDS[name]), *columns)
     else:
-        built = getattr(sw, spec.function)(*columns)
+        built = getattr(sw, spec.function)(*columns, **dict(spec.options))
+    for column, *test in spec.where:
+        built = built.where(column, *test) if bound else built.where(*test)
     return built.alias(spec.alias) if spec.alias else built
 
 

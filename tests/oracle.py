@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
+from tests import definitions
 from tests.golden import MONOIDS, Aggregate, Column, Columns, Window, is_per_event
 
 _MICROSECONDS = {
@@ -86,8 +87,8 @@ def _per_event(
                 inside[row] = _event_rows(columns, window, rows, position, columns[time].values if time else [])
         for aggregate in aggregates:
             name = aggregate.name(suffix)
-            answers = [_answer(columns, aggregate, rows, window.get("min_rows", 0)) for rows in inside]
-            results[name] = Column(result_type(columns, aggregate), [value for value, _ in answers])
+            answers = [_answer(columns, aggregate, rows, window.get("min_rows", 0), time) for rows in inside]
+            results[name] = Column(result_type(columns, aggregate, time), [value for value, _ in answers])
             scales[name] = [scale for _, scale in answers]
     return Answer(results, scales)
 
@@ -167,13 +168,13 @@ def _per_window(
     found_scales: list[list[float | None]] = []
     for key in sorted(groups, key=key_rank):
         for start, end, rows in _windows(window, groups[key], columns[time].values if time else []):
-            answers = [_answer(columns, aggregate, rows, window.get("min_rows", 0)) for aggregate in aggregates]
+            answers = [_answer(columns, aggregate, rows, window.get("min_rows", 0), time) for aggregate in aggregates]
             found.append([*key, start, end, *(value for value, _ in answers)])
             found_scales.append([None] * (len(by) + 2) + [scale for _, scale in answers])
     extent = window.get("trailing", window.get("tumbling", window.get("session")))
     bound = "int64" if _counts_rows(window, extent) else columns[str(time)].type
     types = [*(columns[name].type for name in by), bound, bound]
-    types += [result_type(columns, aggregate) for aggregate in aggregates]
+    types += [result_type(columns, aggregate, time) for aggregate in aggregates]
     return Answer(
         {name: Column(types[i], [row[i] for row in found]) for i, name in enumerate(names)},
         {name: [row[i] for row in found_scales] for i, name in enumerate(names)},
@@ -225,34 +226,51 @@ def _sessions(gap: Any, rows: Rows, times: list[Any]) -> Iterator[tuple[Any, Any
         yield times[open_[0]], times[open_[-1]] + gap, open_
 
 
-# --- aggregates ------------------------------------------------------------------------------------------------------
+# --- aggregates: what they mean is in tests/definitions.py -----------------------------------------------------------
+
+_POSITION = "#position"
+_BY_POSITION, _IN_TIME = {"argmin", "argmax"}, {"longest_increasing_run", "time_weighted_mean"}
 
 
-def result_type(columns: Columns, aggregate: Aggregate) -> str:
-    """count int64; sum int64 or float64; min and max as the column; mean, var, stddev float64."""
+def _inputs(aggregate: Aggregate, time: str | None) -> list[str]:
+    """The columns it looks at: those it names, and what they imply."""
+    columns, options = list(aggregate.columns), dict(aggregate.options)
+    if len(columns) == 1 and aggregate.function in _BY_POSITION:
+        return [_POSITION, *columns]
+    timed = aggregate.function in _IN_TIME or isinstance(options.get("half_life"), str)
+    return [*columns, time or _POSITION] if len(columns) == 1 and timed else columns
+
+
+def result_type(columns: Columns, aggregate: Aggregate, time: str | None = None) -> str:
+    """As `definitions.result_type` says; a user's monoid by its name."""
     if aggregate.function.startswith("user:"):
-        return {"concat": "string", "queue": "string", "affine": "int64"}.get(
-            aggregate.function.removeprefix("user:"), "float64"
-        )
-    if aggregate.function == "count":
-        return "int64"
-    kind = columns[aggregate.columns[0]].type
-    if aggregate.function in ("min", "max"):
-        return kind
-    return "int64" if aggregate.function == "sum" and kind.startswith("int") else "float64"
+        own = {"concat": "string", "queue": "string", "affine": "int64"}
+        return own.get(aggregate.function.removeprefix("user:"), "float64")
+    types = ["int64" if name == _POSITION else columns[name].type for name in _inputs(aggregate, time)]
+    return definitions.result_type(aggregate.function, types, dict(aggregate.options))
 
 
-def _answer(columns: Columns, aggregate: Aggregate, rows: Rows, min_rows: int) -> tuple[Any, float | None]:
+def _answer(
+    columns: Columns, aggregate: Aggregate, rows: Rows, min_rows: int, time: str | None
+) -> tuple[Any, float | None]:
     if len(rows) < min_rows:
         return None, None
+    kept = [row for row in rows if all(_passes(columns, row, *test) for test in aggregate.where)]
     if not aggregate.columns:
-        return len(rows), None
-    tuples = [tuple(columns[name].values[row] for name in aggregate.columns) for row in rows]
-    values = [parts for parts in tuples if None not in parts]
+        return len(kept), None
     if aggregate.function.startswith("user:"):
-        return _fold(aggregate.function.removeprefix("user:"), values)
-    plain = [value for (value,) in values]
-    return FUNCTIONS[aggregate.function](plain), _scale(aggregate.function, plain)
+        tuples = [tuple(columns[name].values[row] for name in aggregate.columns) for row in kept]
+        return _fold(aggregate.function.removeprefix("user:"), [parts for parts in tuples if None not in parts])
+    names = _inputs(aggregate, time)
+    tuples = [tuple(row if name == _POSITION else columns[name].values[row] for name in names) for row in kept]
+    answer, scale = definitions.define(aggregate.function, tuples, dict(aggregate.options))
+    if isinstance(answer, Fraction):
+        answer = definitions.rounded(answer, result_type(columns, aggregate, time))
+    return answer, scale
+
+
+def _passes(columns: Columns, row: int, column: str, test: str, value: Any = None) -> bool:
+    return definitions.passes(columns[column].values[row], test, value)
 
 
 def _fold(name: str, values: list[tuple[Any, ...]]) -> tuple[Any, float | None]:
@@ -262,69 +280,3 @@ def _fold(name: str, values: list[tuple[Any, ...]]) -> tuple[Any, float | None]:
     lift, lower = monoid.get("lift", lambda value: value), monoid.get("lower", lambda partial: partial)
     answer = lower(reduce(monoid["combine"], (lift(*parts) for parts in values), monoid["identity"]))
     return answer, math.fsum(abs(x) for x, _ in values) if name == "weighted" else None
-
-
-def _scale(function: str, values: list[Any]) -> float | None:
-    """Σ|x| over the window; for var, whose terms are squares, Σx²; None where the answer is exact."""
-    if function in ("count", "min", "max") or (function == "sum" and all(isinstance(x, int) for x in values)):
-        return None
-    if any(not math.isfinite(x) for x in values):
-        return None
-    return float(sum(Fraction(x) ** 2 if function == "var" else abs(Fraction(x)) for x in values))
-
-
-def _special(values: list[Any]) -> float | None:
-    """The sum where NaN or an infinity decides it."""
-    infinite = {x for x in values if math.isinf(x)}
-    if any(math.isnan(x) for x in values) or len(infinite) == 2:
-        return math.nan
-    return infinite.pop() if infinite else None
-
-
-def _sum(values: list[Any]) -> Any:
-    if not values:
-        return None
-    if all(isinstance(x, int) for x in values):
-        total = sum(values)
-        if not -(2**63) <= total < 2**63:
-            raise OverflowError(total)
-        return total
-    special = _special(values)
-    return float(sum(map(Fraction, values))) if special is None else special
-
-
-def _mean(values: list[Any]) -> float | None:
-    if not values:
-        return None
-    special = _special(values)
-    return float(sum(map(Fraction, values)) / len(values)) if special is None else special
-
-
-def _var(values: list[Any]) -> float | None:
-    if len(values) < 2:
-        return None
-    if _special(values) is not None:
-        return math.nan
-    mean = sum(map(Fraction, values)) / len(values)
-    return float(sum((Fraction(x) - mean) ** 2 for x in values) / (len(values) - 1))
-
-
-def _stddev(values: list[Any]) -> float | None:
-    var = _var(values)
-    return None if var is None else math.sqrt(var)
-
-
-def _rank(value: Any) -> tuple[bool, Any]:
-    nan = isinstance(value, float) and math.isnan(value)
-    return nan, 0 if nan else value  # NaN is larger than any number
-
-
-FUNCTIONS = {
-    "count": len,
-    "sum": _sum,
-    "mean": _mean,
-    "var": _var,
-    "stddev": _stddev,
-    "min": lambda values: min(values, key=_rank, default=None),
-    "max": lambda values: max(values, key=_rank, default=None),
-}

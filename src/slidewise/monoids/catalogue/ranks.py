@@ -82,7 +82,7 @@ def interpolated(q: float) -> Callable[[list[float]], float | None]:
         share = place - below
         low = S[below]
         high = S[below + 1] if share else low
-        return low if low == high else low + (high - low) * share
+        return low if low == high else low * (1.0 - share) + high * share  # their difference may be beyond all floats
 
     return lower
 

@@ -33,7 +33,9 @@ def _join_held(a: Held, b: Held) -> Held:
         return b
     if not b[0]:
         return a
-    return (True, a[1] + a[4] * float(b[2] - a[3]) + b[1], a[2], b[3], b[4])
+    held = float(b[2] - a[3])
+    area = a[4] * held if held != 0.0 else 0.0  # for no time at all, not even an infinity counts
+    return (True, a[1] + area + b[1], a[2], b[3], b[4])
 
 
 def _lower_held(p: Held) -> float:
