@@ -21,6 +21,7 @@ FIND_PYTHON = for p in $(CANDIDATES); do if $$p -c '$(PROBE)' 2>/dev/null; then 
 
 WITH_JAVA = JAVA_HOME=$$(tools/ensure_java.sh) && export JAVA_HOME &&
 PYTEST := $(BIN)/python -m pytest
+ON_ALL_CORES := --numprocesses auto --dist worksteal
 
 .PHONY: help
 help:  ## list the targets
@@ -60,7 +61,7 @@ demo: setup  ## see it work
 
 .PHONY: test
 test: setup  ## the tests, without the slow ones
-	@$(WITH_JAVA) $(PYTEST) -m "not slow"
+	@$(WITH_JAVA) $(PYTEST) -m "not slow" $(ON_ALL_CORES)
 
 .PHONY: test-slow
 test-slow: setup  ## drills and long runs

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from slidewise.monoids import BUILTINS
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -21,6 +23,25 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
 
 _ROOT = Path(__file__).resolve().parent.parent
+
+
+CORE = frozenset({"sum", "max", "stddev", "argmax", "last", "concat"})
+"""Built-ins that the normal run puts through every algorithm: exact and rounded, selective, not commutative, objects."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Algorithm x built-in is machine code of its own for each pair: all pairs are for the slow run, as is a window each.
+
+    The ladder's own choice runs every built-in in the normal run too.
+    """
+    for item in items:
+        params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        one = params.get("one", params.get("name", params.get("aggregate")))
+        name = getattr(getattr(one, "source", None), "name", one)
+        if not isinstance(name, str) or "algorithm" not in params or name not in BUILTINS:
+            continue
+        if params["algorithm"] != "auto" and name not in CORE:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
