@@ -50,6 +50,10 @@ def from_series(series: pd.Series[Any]) -> pa.ChunkedArray:
 def to_series(array: pa.Array | pa.ChunkedArray, like: Any = None) -> pd.Series[Any]:
     """An Arrow column as pandas has it; `like` is the dtype of the column it was computed of, if there is one."""
     dtype = _dtype(array.type, like, has_null=array.null_count > 0)
+    if dtype is None and (pa.types.is_struct(array.type) or pa.types.is_list(array.type)):
+        nested = array.type if pa.types.is_struct(array.type) else array.type.value_type
+        if pa.types.is_struct(nested):  # Arrow would make bare integers of the times inside
+            return pd.Series(array.to_pylist(), dtype=object)
     made: pd.Series[Any] = array.to_pandas(types_mapper=None if dtype is None else lambda arrow: dtype)
     return made
 
