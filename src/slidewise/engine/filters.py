@@ -113,6 +113,8 @@ def _exact(test: str, value: Any, arrow: pa.DataType) -> tuple[str, Any] | bool:
 
 def _scalar(value: Any, arrow: pa.DataType) -> Any:
     """The value in the column's own type where it is exactly that, else as it is."""
+    if pa.types.is_temporal(arrow) and isinstance(value, (int, float)):
+        raise TypeError("expected a date, a time or a duration, not a number of some unit")
     natural = pa.scalar(value)
     if natural.type == arrow or pa.types.is_null(arrow):
         return pa.scalar(value, type=arrow) if not pa.types.is_null(arrow) else natural
