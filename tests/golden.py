@@ -220,6 +220,8 @@ def spark_reason(case: Case) -> str | None:
         return case.apart
     if not case.order:
         return "order is required on Spark"
+    if any(spec.function in ("argmin", "argmax") and len(spec.columns) == 1 for spec in case.aggregates):
+        return "rows have no position on Spark"
     seen = {tuple(case.columns[name].values[row] for name in case.by + case.order) for row in range(case.rows)}
     insensitive = all(_ties_do_not_matter(window) for window in case.windows.values())
     if len(seen) < case.rows and not insensitive:

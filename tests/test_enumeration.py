@@ -216,6 +216,26 @@ def test_the_schema_is_what_comes(name: str) -> None:
             assert sw.slide(table, aggregates, window, by="key", order="ts").schema == schema
 
 
+NULLS = TABLE.select(["key", "ts"]).slice(0, 5)
+for _name in COLUMNS:
+    NULLS = NULLS.append_column(_name, pa.nulls(5, TABLE[_name].type))
+
+
+@each_builtin
+@pytest.mark.parametrize("container", TABLES)
+def test_no_rows_and_no_values(container: str, name: str) -> None:
+    """Columns of nulls only have no type of their own in pandas; whatever they are taken for, there is no value."""
+    build, read = TABLES[container]
+    aggregates = chosen(name, TABLE)
+    for table in (TABLE.slice(0, 0), NULLS):
+        out = read(sw.slide(build(table), list(aggregates.values()), WINDOWS, by="key", order="ts"))
+        assert len(out) == len(table)
+        for alias, one in aggregates.items():
+            none = 0 if Fold(one, TABLE, "ts").monoid.answers_empty else None
+            answers = out[f"{alias}_3r"].to_pylist()
+            assert answers == [none] * len(table) if one.columns else all(answers)
+
+
 # --- plain sequences and live windows --------------------------------------------------------------------------------
 
 SEQUENCES: dict[str, list[Any]] = {

@@ -10,6 +10,7 @@ and the query computes all their aggregates over all their windows, from which e
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import math
 from collections.abc import Callable
@@ -150,8 +151,19 @@ def _by_key_and_end(columns: Columns, by: list[str]) -> Columns:
 # --- plain sequences -------------------------------------------------------------------------------------------------
 
 
+def _unbound_specs(case: Case) -> dict[str, Aggregate]:
+    """The aggregates that have an unbound form, by name: count("v") has none, and a test of count() has no values.
+
+    Two aliases of one aggregate have none that differs: each function once.
+    """
+    found = [s for s in case.aggregates if s.columns or not s.where]
+    return {s.alias or s.function: s for s in found if s.function != "count" or not s.columns}
+
+
 def _sequence_column(case: Case) -> str | None:
     """The one column of a case that a plain sequence can hold, if the case is such a one."""
+    if not _unbound_specs(case):
+        return None
     used = {name for spec in case.aggregates for name in spec.used}
     fits = case.per_event and not case.by and len(case.order) <= 1 and len(used) == 1
     fits = fits and not any("between" in window for window in case.windows.values())  # which names columns
@@ -174,9 +186,7 @@ SEQUENCE_CASES = [
 def test_sequence(case: Case, sequence: Sequence) -> None:
     column = _sequence_column(case)
     assert column is not None
-    # count("v") has no unbound form, and two aliases of one aggregate none that differs: each function once.
-    specs = {s.alias or s.function: s for s in case.aggregates if s.function != "count" or not s.columns}
-    specs = {name: s for name, s in specs.items() if s.columns or not s.where}  # count() has no values to test
+    specs = _unbound_specs(case)
     data = sequence.build(case.columns[column])
     order = sequence.build(case.columns[case.order[0]]) if case.order else None
 
@@ -208,7 +218,22 @@ def test_sequence(case: Case, sequence: Sequence) -> None:
             assert got.dtype == want.type
         if sequence.nan_is_null:
             want = nan_is_null({"": want})[""]
+        kind = expected.columns[spec.name(suffix)].type
+        if kind.startswith("struct") and sequence.name in ("list", "numpy"):
+            want = Column(kind, [_as_tuple(value, kind) for value in want.values])
         assert_same(sequence.extract(got), want.values, scale=expected.scales[spec.name(suffix)])
+
+
+def _as_tuple(value: dict[str, Any] | None, kind: str) -> Any:
+    """A struct as a list has it: a tuple of Python values."""
+    if value is None:
+        return None
+    made = {"timestamp": _moment, "duration": lambda part: dt.timedelta(microseconds=part)}
+    return tuple(made.get(part, lambda same: same)(value[name]) for name, part in golden.fields(kind))
+
+
+def _moment(microseconds: int) -> dt.datetime:
+    return dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=microseconds)
 
 
 def _unbound(spec: Aggregate, suffix: str) -> str:
@@ -216,7 +241,9 @@ def _unbound(spec: Aggregate, suffix: str) -> str:
 
 
 def _numpy_column(column: Column) -> Column:
-    """A possibly-null integer result is float64 with NaN."""
+    """A possibly-null integer result is float64 with NaN; lists are Python's."""
+    if column.type.startswith(("list", "struct")):
+        return Column("object", column.values)
     if None not in column.values:
         return column
     kind = column.type if column.type.startswith("float") else "float64"
@@ -236,7 +263,9 @@ def test_numpy_integers_stay_integers() -> None:
 
 # --- Spark, many cases in one query ----------------------------------------------------------------------------------
 
-_BUCKETS = ({"v", "f", "u", "p", "q", "x", "y"}, {"n", "s", "w"}, {"big"})
+#: The columns of the cases that are about aggregates, not windows: `at` is their order, so that they share a query.
+_AGGREGATED = {"av", "aw", "an", "as", "ab", "am", "ah", "ag", "ar", "at"}
+_BUCKETS = ({"v", "f", "u", "p", "q", "x", "y"}, {"n", "s", "w"}, {"big"}, _AGGREGATED, {"abig"})
 _KEYS = ("by0", "by1")
 
 

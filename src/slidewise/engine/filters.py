@@ -70,6 +70,7 @@ def _is_in(column: Any, values: tuple[Any, ...]) -> Any:
 
 def _compared(column: Any, test: str, value: Any) -> Any:
     floats = pa.types.is_floating(column.type)
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and math.isnan(value):
         nan = pc.is_nan(column) if floats else pc.if_else(pc.is_valid(column), False, None)
         if test in ("==", ">="):
@@ -77,14 +78,43 @@ def _compared(column: Any, test: str, value: Any) -> Any:
         if test in ("!=", "<"):
             return pc.invert(nan)
         return pc.or_(nan, pc.invert(nan)) if test == "<=" else pc.and_(nan, pc.invert(nan))
+    exact = _exact(test, value, column.type)
+    if isinstance(exact, bool):
+        return pc.if_else(pc.is_valid(column), exact, None)
+    test, value = exact
     found = ARROW[test](column, _scalar(value, column.type))
     return pc.or_(found, pc.is_nan(column)) if floats and test in (">", ">=") else found
 
 
+def _exact(test: str, value: Any, arrow: pa.DataType) -> tuple[str, Any] | bool:
+    """The same test with a number of the column's own sort, or what all values answer.
+
+    Arrow would go through floats, which hold 53 bits. For an integer x, x > 2.5 is x > 2, x < 2.5 is x < 3, and no x is
+    equal to 2.5.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return test, value
+    if pa.types.is_integer(arrow):
+        if not -(2**63) <= value < 2**63:
+            return test in (("!=", "<", "<=") if value > 0 else ("!=", ">", ">="))
+        low, high = math.floor(value), math.ceil(value)
+        if low == high:
+            return test, low
+        return test == "!=" if test in ("==", "!=") else (test[0], low if test[0] == ">" else high)
+    if pa.types.is_floating(arrow) and isinstance(value, int):
+        near = float(value) if abs(value) < 2**1023 else math.inf if value > 0 else -math.inf
+        if near == value:
+            return test, near
+        if test in ("==", "!="):
+            return test == "!="
+        return test[0] + ("=" if (test[0] == ">") == (near > value) else ""), near
+    return test, value
+
+
 def _scalar(value: Any, arrow: pa.DataType) -> Any:
     """The value in the column's own type where it is exactly that, else as it is."""
-    if isinstance(value, np.generic):
-        value = value.item()
+    if pa.types.is_temporal(arrow) and isinstance(value, (int, float)):
+        raise TypeError("expected a date, a time or a duration, not a number of some unit")
     natural = pa.scalar(value)
     if natural.type == arrow or pa.types.is_null(arrow):
         return pa.scalar(value, type=arrow) if not pa.types.is_null(arrow) else natural
@@ -100,7 +130,8 @@ def passes_one(value: Any, condition: Condition) -> bool:
     if value is None:
         return False
     if condition.test in ("in", "not in"):
-        return (value in condition.value) == (condition.test == "in")
+        found = value in condition.value or (value != value and any(one != one for one in condition.value))
+        return found == (condition.test == "in")
     if value != value or condition.value != condition.value:  # NaN is equal to itself and larger than any number
         value, other = (value != value, 0), (condition.value != condition.value, 0)
         return bool(PYTHON[condition.test](value, other))

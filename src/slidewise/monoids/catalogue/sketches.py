@@ -311,6 +311,6 @@ def quantile(
         return bind(QUANTILE, column, q=q, exact=True)
     if isinstance(error, bool) or not isinstance(error, (int, float)) or not 0.001 <= error <= 0.5:
         raise bad("error", error, "a number from 0.001 to 0.5")
-    if not 0 < smallest < largest < math.inf:
+    if not all(isinstance(end, (int, float)) for end in (smallest, largest)) or not 0 < smallest < largest < math.inf:
         raise ArgumentError(f"smallest={smallest!r}, largest={largest!r}: expected 0 < smallest < largest")
     return bind(QUANTILE, column, q=q, error=float(error), smallest=float(smallest), largest=float(largest))

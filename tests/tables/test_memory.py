@@ -1,0 +1,51 @@
+"""How much memory a call needs beside its data: measured in a process of its own, by the most it ever held.
+
+The bound is 2.5 times the bytes of the columns that are read and made; what is made is part of it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+ROWS = 10_000_000
+MOST = 2.5
+
+#: The kernels are compiled before, by a small call; the data is there before the first look.
+_MEASURE = """
+import gc, resource, sys
+import numpy as np, pyarrow as pa
+import slidewise as sw
+
+def extra(container, name, keyed, rows):
+    source = np.random.default_rng(1)
+    values = source.standard_normal(rows)
+    keys = source.integers(0, 100, rows) if keyed else None
+    aggregate = getattr(sw, name)
+    if container == "numpy":
+        data, one, by = values, aggregate(), keys
+    else:
+        data = pa.table({"v": values, **({"k": keys} if keyed else {})})
+        one, by = aggregate("v"), "k" if keyed else None
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answers = sw.slide(data, one, sw.trailing(1000), by=by)
+    assert len(answers) == rows
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+
+container, name, keyed, rows = sys.argv[1], sys.argv[2], sys.argv[3] == "by", int(sys.argv[4])
+extra(container, name, keyed, 50_000)
+print(extra(container, name, keyed, rows))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere ru_maxrss is in other units")
+@pytest.mark.parametrize("container", ["numpy", "arrow"])
+@pytest.mark.parametrize(("name", "by"), [("sum", ""), ("max", ""), ("stddev", ""), ("sum", "by"), ("stddev", "by")])
+def test_peak(container: str, name: str, by: str) -> None:
+    command = [sys.executable, "-c", _MEASURE, container, name, by, str(ROWS)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    touched = 8 * ROWS * (3 if by else 2)
+    assert 8 * ROWS <= int(done.stdout) <= MOST * touched, f"{int(done.stdout) / touched:.2f} of the columns touched"
