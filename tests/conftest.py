@@ -26,11 +26,11 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 
 CORE = frozenset({"sum", "max", "stddev", "argmax", "last", "concat"})
-"""Built-ins that the normal run puts through every algorithm: exact and rounded, selective, not commutative, objects."""
+"""Built-ins that the normal run puts through every algorithm: exact, rounded, selective, not commutative, objects."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Algorithm x built-in is machine code of its own for each pair: all pairs are for the slow run, as is a window each.
+    """Algorithm x built-in is machine code of its own for each pair: all of them are for the slow run.
 
     The ladder's own choice runs every built-in in the normal run too.
     """

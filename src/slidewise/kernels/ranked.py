@@ -227,5 +227,5 @@ def _sweep(
             low = values[U(first) + (row_keys[U(mark - MARGIN)] & mask)]
             if share != 0.0:
                 high = values[U(first) + (row_keys[U(following - MARGIN)] & mask)]
-                low = low if low == high else low + (high - low) * share
+                low = low if low == high else low * (1.0 - share) + high * share
             out[U(j)] = low

@@ -69,9 +69,10 @@ class Daba(Chunked):
         capacity: int | None = None,
         *,
         types: tuple[str, ...] | None = None,
+        arity: int = 1,
         cached: bool = False,
     ) -> None:
-        super().__init__(monoid, capacity, types=types)
+        super().__init__(monoid, capacity, types=types, arity=arity)
         self._bank.regs[0][CACHED] = int(cached)
 
     @staticmethod

@@ -121,9 +121,8 @@ def _ewm_time(half_life: float) -> Monoid:
             return b
         if b[1] == 0.0:
             return a
-        if b[2] < a[2]:
-            raise ValueError("ewm: times fall within a window; expected the column of order")
-        fade = math.exp(-rate * float(b[2] - a[2]))
+        gone = float(b[2] - a[2])  # never below 0 in an answer; a tree over a ring also joins its end to its beginning
+        fade = math.exp(-rate * gone) if gone > 0.0 else 1.0
         return (a[0] * fade + b[0], a[1] * fade + b[1], b[2])
 
     return Monoid(identity=(0.0, 0.0, 0), lift=lift, combine=combine, lower=_lower_faded, name="ewm", result="float64")
