@@ -14,6 +14,9 @@ import slidewise as sw
 from slidewise.kernels import cache
 from slidewise.kernels.ops import CannotCompile, compiled_ops
 
+HERE = str(Path(sw.__file__).parents[1])
+"""The copy under test, whichever one is installed."""
+
 PROGRAM = """
 import json, sys
 import numpy as np
@@ -31,7 +34,7 @@ print(json.dumps({"hits": cache.hits, "compiles": cache.compiles, "last": out["s
 def run(folder: Path, factor: float) -> dict[str, float]:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(factor)],
-        env={"SLIDEWISE_CACHE_DIR": str(folder), "PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        env={"SLIDEWISE_CACHE_DIR": str(folder), "PATH": "/usr/bin:/bin", "HOME": str(folder), "PYTHONPATH": HERE},
         capture_output=True,
         text=True,
         check=True,

@@ -111,14 +111,12 @@ def to_numpy(result: Result) -> Any:
         made = np.empty(len(result.ok), dtype=object)
         made[:] = result.to_list()
         return made
-    if arrow is None or (
-        not by_python and (arrow == pa.float64() or pa.types.is_integer(arrow) or arrow == pa.bool_())
-    ):
+    if not by_python and (arrow in (None, pa.float64(), pa.bool_()) or pa.types.is_integer(arrow)):
         values = result.outs[0]
         if result.ok.all():
             wanted = None if arrow is None else arrow.to_pandas_dtype()
             return values if wanted is None else values.astype(wanted, copy=False)
-        values = values.astype(np.float64)
+        values = values.astype(np.float64, copy=False)  # the answers are this call's own
         values[~result.ok] = np.nan
         return values
     answers = result.to_arrow()
