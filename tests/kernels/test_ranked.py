@@ -36,7 +36,8 @@ def definition(q: float, window: list[float | None], min_rows: int) -> float | N
     below = math.floor(place)
     low = values[below]
     high = values[below + 1] if place > below else low
-    return low if low == high else low + (high - low) * (place - below)
+    share = place - below
+    return low if low == high else low * (1.0 - share) + high * share
 
 
 def to_the_bit(answers: Any) -> list[bytes | None]:

@@ -16,8 +16,9 @@ import pytest
 
 import slidewise as sw
 from slidewise.errors import ArgumentError
-from slidewise.monoids import BUILTINS, catalogue
+from slidewise.monoids import BUILTINS
 from slidewise.monoids.aggregate import Aggregate
+from slidewise.monoids.catalogue import sums
 from slidewise.monoids.laws import same
 from slidewise.swag import ALGORITHMS, choose
 
@@ -71,10 +72,10 @@ class TestLadder:
 
     def test_every_rung_gives_its_reason(self) -> None:
         reasons = [
-            choose(catalogue.SUM_INT, fixed_rows=True, compiled=True).reason,
-            choose(catalogue.SUM_INT, exact=True).reason,
-            choose(catalogue.SUM_FLOAT).reason,
-            choose(catalogue.SUM_FLOAT, algorithm="daba").reason,
+            choose(sums.SUM_INT, fixed_rows=True, compiled=True).reason,
+            choose(sums.SUM_INT, exact=True).reason,
+            choose(sums.SUM_FLOAT).reason,
+            choose(sums.SUM_FLOAT, algorithm="daba").reason,
         ]
         assert len(set(reasons)) == 4
         assert all(reasons)
@@ -98,11 +99,12 @@ def serves(algorithm: str, monoid: sw.Monoid) -> bool:
 
 
 def streams(algorithm: str) -> list[tuple[str, Aggregate, list[Any]]]:
-    """Every built-in and one monoid of words, where the algorithm serves, with values."""
+    """Some built-ins and one monoid of words, where the algorithm serves, with values; tests/engine runs all of them."""
     found = []
     for kind, values in (("int", INTS), ("float", FLOATS)):
-        for name, family in BUILTINS.items():
-            monoid = family.choose(kind)  # type: ignore[arg-type]
+        for name in ("count", "sum", "mean", "stddev", "min", "max", "last"):
+            family = BUILTINS[name]
+            monoid = family.choose((kind,))
             if monoid is not None and serves(algorithm, monoid):
                 found.append((f"{name} of {kind}s", Aggregate(family), values))
     if serves(algorithm, CONCAT):
