@@ -99,7 +99,7 @@ def serves(algorithm: str, monoid: sw.Monoid) -> bool:
 
 
 def streams(algorithm: str) -> list[tuple[str, Aggregate, list[Any]]]:
-    """Some built-ins and one monoid of words, where the algorithm serves, with values; tests/engine runs all of them."""
+    """Some built-ins and a monoid of words, where the algorithm serves, with values; tests/engine runs all of them."""
     found = []
     for kind, values in (("int", INTS), ("float", FLOATS)):
         for name in ("count", "sum", "mean", "stddev", "min", "max", "last"):

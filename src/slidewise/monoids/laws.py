@@ -59,7 +59,7 @@ def check(monoid: Monoid, samples: Iterable[Any], *, tolerance: float = TOLERANC
             expect("commutative", f"combine({b!r}, {a!r})", combine(b, a), whole)
         if monoid.selective and not (same(whole, a, 0.0) or same(whole, b, 0.0)):
             raise LawError(f"{monoid.name}: selective: combine({a!r}, {b!r}) gave {whole!r}, which is neither")
-        if monoid.inverse is not None and _finite(whole):
+        if monoid.inverse is not None and finite(whole):
             rest = monoid.inverse(whole, a)
             expect("inverse", f"inverse({whole!r}, {a!r})", rest, b)
     for a, b, c in itertools.product(partials, repeat=3):
@@ -95,7 +95,8 @@ def _takes_one_value(lift: Any) -> bool:
     return code is None or code.co_argcount == 1 or bool(code.co_flags & inspect.CO_VARARGS)
 
 
-def _finite(partial: Any) -> bool:
+def finite(partial: Any) -> bool:
+    """True if no number in a partial is infinite or NaN."""
     if isinstance(partial, (tuple, list)):
-        return all(map(_finite, partial))
+        return all(map(finite, partial))
     return not isinstance(partial, float) or math.isfinite(partial)
