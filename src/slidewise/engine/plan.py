@@ -279,7 +279,7 @@ def _output(
     columns = _inputs(aggregate, types, order, plain, positions)
     arrows = [pa.int64() if column == POSITION else types[column] for column in columns]
     held = ", ".join(objects[1] if arrow is None else str(arrow) for arrow in arrows)
-    monoid = _monoid(aggregate, arrows, held, objects[0])
+    monoid = _monoid(aggregate, arrows, held, objects[0], algorithm)
     made = [derived_position()] if POSITION in columns else []
     inputs, entered, more = _entered(aggregate, monoid, columns, arrows)
     conditions = _conditions(aggregate, types, plain)
@@ -302,9 +302,12 @@ def _output(
     return output, [*made, *more, *([] if mask is None else [mask])]
 
 
-def _monoid(aggregate: Aggregate, arrows: list[pa.DataType | None], held: str, objects: Kind) -> Monoid:
+def _monoid(aggregate: Aggregate, arrows: list[pa.DataType | None], held: str, objects: Kind, algorithm: str) -> Monoid:
     """The aggregate's monoid for columns of these types; a column without a value is of whatever kind it takes."""
     kinds = tuple(kind_of(arrow, objects) for arrow in arrows)
+    if algorithm in ALGORITHMS and not ALGORITHMS[algorithm].card.compiles:  # times come as Python's own
+        with contextlib.suppress(ArgumentError):
+            return aggregate.monoid(tuple("object" if kind == "temporal" else kind for kind in kinds), held)
     if any(arrow is not None and pa.types.is_null(arrow) for arrow in arrows):
         for guess in ("float", "bool", "string"):
             guessed: tuple[Kind, ...] = tuple(

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from slidewise.monoids.aggregate import Aggregate, Family
-from slidewise.monoids.catalogue.base import EXACT, NUMERIC, Kinds, add, bind, numeric, subtract
+from slidewise.monoids.catalogue.base import EXACT, NUMERIC, Kinds, add, bind, numeric
 from slidewise.monoids.monoid import Monoid
 
 LOW_BITS = 2**32 - 1
@@ -53,8 +53,7 @@ SUM_INT = Monoid(
     name="sum",
     result="int64",
 )
-# Floats can be subtracted, but not exactly: only `algorithm="subtract_on_evict"`, asked for by name, does it.
-SUM_FLOAT = Monoid(identity=0.0, combine=add, inverse=subtract, commutative=True, name="sum", result="float64")
+SUM_FLOAT = Monoid(identity=0.0, combine=add, commutative=True, name="sum", result="float64")
 SUM_DECIMAL = Monoid(
     identity=Decimal(0),
     combine=_add_decimals,
@@ -133,7 +132,6 @@ MEAN_FLOAT = Monoid(
     lift=_lift_mean_float,
     combine=_add_pairs,
     lower=_lower_mean_float,
-    inverse=_subtract_pairs,
     commutative=True,
     name="mean",
     result="float64",
