@@ -282,6 +282,8 @@ def _output(
     monoid = _monoid(aggregate, arrows, held, objects[0], algorithm)
     made = [derived_position()] if POSITION in columns else []
     inputs, entered, more = _entered(aggregate, monoid, columns, arrows)
+    if _objects_only(algorithm):
+        entered = _times_as_numbers(aggregate, arrows, entered)
     conditions = _conditions(aggregate, types, plain)
     mask = derived_mask(conditions) if conditions else None
     choice, ops = _code(monoid, entered, algorithm, window, whole)
@@ -305,9 +307,9 @@ def _output(
 def _monoid(aggregate: Aggregate, arrows: list[pa.DataType | None], held: str, objects: Kind, algorithm: str) -> Monoid:
     """The aggregate's monoid for columns of these types; a column without a value is of whatever kind it takes."""
     kinds = tuple(kind_of(arrow, objects) for arrow in arrows)
-    if algorithm in ALGORITHMS and not ALGORITHMS[algorithm].card.compiles:  # times come as Python's own
+    if _objects_only(algorithm):
         with contextlib.suppress(ArgumentError):
-            return aggregate.monoid(tuple("object" if kind == "temporal" else kind for kind in kinds), held)
+            return aggregate.monoid(_times_as_objects(kinds), held)
     if any(arrow is not None and pa.types.is_null(arrow) for arrow in arrows):
         for guess in ("float", "bool", "string"):
             guessed: tuple[Kind, ...] = tuple(
@@ -317,6 +319,25 @@ def _monoid(aggregate: Aggregate, arrows: list[pa.DataType | None], held: str, o
             with contextlib.suppress(ArgumentError):
                 return aggregate.monoid(guessed, held, _tick(arrows))
     return aggregate.monoid(kinds, held, _tick(arrows))
+
+
+def _objects_only(algorithm: str) -> bool:
+    return algorithm in ALGORITHMS and not ALGORITHMS[algorithm].card.compiles
+
+
+def _times_as_objects(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+    return tuple("object" if kind == "temporal" else kind for kind in kinds)
+
+
+def _times_as_numbers(
+    aggregate: Aggregate, arrows: Sequence[pa.DataType | None], entered: tuple[pa.DataType | None, ...]
+) -> tuple[pa.DataType | None, ...]:
+    """The types that object mode takes: times as Python's own, or as numbers for an aggregate that needs numbers."""
+    try:
+        aggregate.monoid(_times_as_objects(tuple(kind_of(arrow) for arrow in arrows)))
+    except ArgumentError:
+        return tuple(pa.int64() if arrow is not None and pa.types.is_temporal(arrow) else arrow for arrow in entered)
+    return entered
 
 
 def _entered(
