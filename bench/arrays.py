@@ -21,7 +21,7 @@ TOLERANCE = 1e-6
 
 # What the bars of DESIGN leave open, in figures.
 FLAT = 1.5
-SAME = 1.2
+SAME = 1.1
 NEAR_A_COPY = 2.0
 TWO_CORES = 1.6
 DRIFTING = {("bottleneck", "sum"): 1.2, ("bottleneck", "mean"): 1.2, ("bottleneck", "stddev"): 2.0}

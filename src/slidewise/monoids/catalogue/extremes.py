@@ -202,7 +202,7 @@ SPREAD = Family("spread", "numbers, decimals or times", _choose_spread, nature="
 
 
 def spread(column: str | None = None) -> Aggregate:
-    """The largest value minus the smallest: a number of the column's own kind, a duration for times.
+    """The largest value minus the smallest: a number of the column's own kind, a duration for times, days for dates.
 
     >>> import slidewise as sw
     >>> sw.slide([3, 1, 4], sw.spread(), sw.trailing(2))
