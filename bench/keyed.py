@@ -1,6 +1,6 @@
 """Keys: the mean and the maximum over the last w rows of each key, one key and 100,000, rows arranged by key or mixed.
 
-Peers: pandas `groupby().rolling()`, Polars `rolling(group_by=)`, each as its users would call it. Floor: a copy of the
+Peers: pandas `groupby().rolling()`, Polars `rolling_*().over()`, each as its users would call it. Floor: a copy of the
 columns in the order of a sort by key.
 """
 
