@@ -110,8 +110,6 @@ class Report:
                 rest = tuple((key, value) for key, value in timing.case.items() if key != over)
                 groups.setdefault(rest, []).append(timing.nanoseconds)
         for rest, times in groups.items():
-            if len(times) < 2:  # nothing to compare: a bar that could not be missed
-                continue
             what = f"{words(dict(rest))}: {who} is flat in the {over}, slowest through fastest"
             self.bars.append(Bar(what, max(times) / min(times), limit))
 
