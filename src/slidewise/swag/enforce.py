@@ -16,7 +16,7 @@ from slidewise.errors import ArgumentError
 from slidewise.kernels.registers import BASE, HEAD, LAST, TAIL
 from slidewise.kernels.uses import LEAVES, STAYS, UsesOps
 from slidewise.swag.amta import Amta
-from slidewise.swag.mta import longest_of
+from slidewise.swag.mta import longest_of, value_of
 from slidewise.windows.bounds import ANSWER_FROM, ANSWER_TO, FIRST, FRESH, SLOT
 
 
@@ -63,7 +63,7 @@ def by_policy(uses: UsesOps) -> Any:
     ops, jit = uses.ops, uses.ops.jit
     levels = Amta.levels_of(ops, jit)
     query, ready = Amta.build(ops, jit).query, levels.ready
-    longest = longest_of(ops.combine, ops.load, ops.identity, levels, uses.holds, jit)
+    longest = longest_of(ops.combine, value_of(ops, levels, jit), ops.identity, levels.whole, uses.holds, jit)
 
     def decide(cols: Any, R: Any) -> int:
         ready(cols, R)

@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 from slidewise.errors import ArgumentError
 from slidewise.kernels.jit import Jit, plain
 from slidewise.kernels.ops import Ops
-from slidewise.kernels.registers import BASE, HEAD, MASK, MOVED, TAIL
+from slidewise.kernels.registers import BASE, HEAD, MOVED, TAIL
+from slidewise.kernels.sweep import Steps
 from slidewise.kernels.uses import LEAVES, STAYS
 from slidewise.monoids.laws import same
 from slidewise.swag.structure import Structure
@@ -37,11 +38,13 @@ VOID = _Void()
 class Levels:
     """Where an MTA's nodes are: `place(R, level, q)`, behind BASE, of the node over ``[q << level, (q + 1) << level)``.
 
-    `whole(R, level, q)`: is there such a node, wholly before TAIL? `ready(cols, R)`: all of them hold their sums.
+    `whole(R, level, q)`: is there such a node, wholly before TAIL? `made(R, level, q)` is told before a new one is
+    stored. `ready(cols, R)`: all of them hold their sums.
     """
 
     whole: Callable[..., bool]
     place: Callable[..., int]
+    made: Callable[..., None]
     ready: Callable[..., None]
 
 
@@ -74,9 +77,9 @@ class Mta(Structure):
         total = self.query()
         longest = longest_of(
             self.monoid.combine,
-            lambda cols, place: self._at(place),
+            lambda cols, R, level, q: self.node_at(level, q),
             self.monoid.identity,
-            levels,
+            levels.whole,
             lambda _, old: bool(policy(total, lowered(old))),
             plain,
         )
@@ -131,7 +134,7 @@ class Mta(Structure):
     def _shown(self, level: int, q: int) -> Any:
         if q << level < self.register(HEAD):
             return ...
-        return self._at(self.register(BASE) + self._plain_levels().place(self._bank.regs[0], level, q))
+        return self.node_at(level, q)
 
     def _ready(self) -> Levels:
         """All nodes hold their sums; where they are."""
@@ -149,11 +152,23 @@ class Mta(Structure):
 
     def _fold(self, first: int, last: int) -> Any:
         """The sum of positions [first, last), of their elements."""
-        base, mask = self.register(BASE), self.register(MASK)
         total = self.monoid.identity
         for position in range(first, last):
-            total = self.monoid.combine(total, self._at(base + (position & mask)))
+            total = self.monoid.combine(total, self.node_at(0, position))
         return total
+
+    def node_at(self, level: int, q: int) -> Any:
+        """The node over positions ``[q << level, (q + 1) << level)``, as plain Python values."""
+        return self._at(self.register(BASE) + self._plain_levels().place(self._bank.regs[0], level, q))
+
+    def _drop(self, n: int) -> None:
+        # By a kernel of its own: the sweep's preparations take longer than the eviction.
+        ops = self._ops
+        if not ops.compiled:
+            super()._drop(n)
+            return
+        drop = ops.built((type(self), "drop"), lambda: _build_drop(ops, self.build(ops, ops.jit)))
+        drop(*self.raw(), self.register(HEAD) + n)
 
     def register(self, number: int) -> int:
         """One of the window's registers (kernels/registers.py)."""
@@ -164,15 +179,33 @@ class Mta(Structure):
         return self._bank.cols, self._bank.regs[0]
 
 
-def longest_of(combine: Any, load: Any, identity: Any, levels: Levels, holds: Any, jit: Jit) -> Any:
+def _build_drop(ops: Ops, steps: Steps) -> Any:
+    evict_to = steps.dropping(ops.jit)
+
+    def drop(cols: Any, R: Any, start: int) -> None:
+        evict_to(cols, R, start)
+
+    return ops.kernel(drop)
+
+
+def value_of(ops: Ops, levels: Levels, jit: Jit) -> Any:
+    """``value(cols, R, level, q)``: a node's partial."""
+    load, place = ops.load, levels.place
+
+    def value(cols: Any, R: Any, level: int, q: int) -> Any:
+        return load(cols, R[BASE] + place(R, level, q))
+
+    return jit(value)
+
+
+def longest_of(combine: Any, value: Any, identity: Any, whole: Any, holds: Any, jit: Jit) -> Any:
     """`longest(cols, R, total)`: the position behind the longest prefix for which ``holds(total, prefix)``.
 
     That is one of STAYS (or False), LEAVES (or True) and UNKNOWN: such a prefix leaves with a longer one or not at all.
     """
-    whole, place = levels.whole, levels.place
 
     def longest(cols: Any, R: Any, total: Any) -> int:
-        position, tail, base = R[HEAD], R[TAIL], R[BASE]
+        position, tail = R[HEAD], R[TAIL]
         sure = position
         old = identity
         level = 0
@@ -183,7 +216,7 @@ def longest_of(combine: Any, load: Any, identity: Any, levels: Levels, holds: An
                 climbing = False
                 level -= 1
                 continue
-            longer = combine(old, load(cols, base + place(R, level, q)))
+            longer = combine(old, value(cols, R, level, q))
             said = holds(total, longer)
             if said == STAYS:
                 climbing, bounded = False, True
