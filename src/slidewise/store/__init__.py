@@ -6,7 +6,10 @@ pages.py and meta.py are what the values look like. A backend is imported when i
 
 from __future__ import annotations
 
-from slidewise.errors import bad
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from slidewise.errors import StoreError, bad
 from slidewise.store import url as _url
 from slidewise.store.base import Claim, Store
 from slidewise.store.holder import Holder
@@ -38,4 +41,28 @@ def open(url: str, *, create: bool = True, durable: bool = True) -> Store:
         from slidewise.store.memory import MemoryStore
 
         return MemoryStore(asked.rest, create)
-    raise bad("url", asked.shown, "a store that exists")
+    durable = durable and _durability(asked)
+    if asked.scheme.startswith("redis"):
+        with _extra("redis"):
+            from slidewise.store.redis import RedisStore
+        return RedisStore(asked, create, durable)
+    _url.check_options(asked, ("durability",))
+    with _extra("disk"):
+        from slidewise.store.disk import DiskStore
+    return DiskStore(asked.rest, asked.shown, create, durable)
+
+
+def _durability(asked: _url.Url) -> bool:
+    said = asked.options.get("durability", "strict")
+    if said not in ("strict", "relaxed"):
+        raise bad("durability", said, "'strict' or 'relaxed'")
+    return said == "strict"
+
+
+@contextmanager
+def _extra(name: str) -> Iterator[None]:
+    """Tell which extra of the package is missing."""
+    try:
+        yield
+    except ImportError as missing:
+        raise StoreError(f"{name} stores need {missing.name}: pip install 'slidewise[{name}]'") from missing

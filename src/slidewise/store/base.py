@@ -18,7 +18,7 @@ from typing import Self
 
 from slidewise.errors import StoreError, StoreLocked, bad
 from slidewise.store.holder import Holder
-from slidewise.store.keys import MOST_KEY_BYTES, group
+from slidewise.store.keys import MOST_KEY_BYTES, after, group, shown
 
 
 class Claim:
@@ -39,7 +39,7 @@ class Claim:
         self.released = False
 
     def __repr__(self) -> str:
-        return f"<Claim of {self.name!r} by {self.holder}{', released' if self.released else ''}>"
+        return f"<Claim of {shown(self.name)} by {self.holder}{', released' if self.released else ''}>"
 
     def __enter__(self) -> Self:
         return self
@@ -108,13 +108,15 @@ class Store(ABC):
         if not keys:
             return
         _one_group(_checked(keys))
-        self._put(items, delete, self._checked_claim(claim), durable)
+        self._check_claim(claim, group(keys[0]))
+        self._put(items, delete, claim, durable)
 
     def delete_range(self, first: bytes, last: bytes, *, claim: Claim | None = None, durable: bool = True) -> None:
         """Delete all keys from `first` up to, without, `last`; atomic within each group. See `put_many`."""
         self._check_open()
         if first < last:
-            self._delete_range(first, last, self._checked_claim(claim), durable)
+            self._check_claim(claim, one_group(first, last))
+            self._delete_range(first, last, claim, durable)
 
     @abstractmethod
     def sync(self) -> None:
@@ -164,10 +166,11 @@ class Store(ABC):
         if self._closed:
             raise StoreError(f"{self.url}: the store is closed")
 
-    def _checked_claim(self, claim: Claim | None) -> Claim | None:
+    def _check_claim(self, claim: Claim | None, written: bytes) -> None:
         if claim is not None and claim.released:
-            raise StoreLocked(f"{self.url}: the claim of {claim.name!r} was released; claim it again to write")
-        return claim
+            raise StoreLocked(f"{self.url}: the claim of {shown(claim.name)} was released; claim it again to write")
+        if claim is not None and claim.name != written:
+            raise bad("claim", claim.name, f"a claim of what is written, {written!r}")
 
     # ---- what a store is made of: arguments are checked, the store is open ------------------------------------------
     @abstractmethod
@@ -195,6 +198,16 @@ class Store(ABC):
 
     @abstractmethod
     def _close(self) -> None: ...
+
+
+def one_group(first: bytes, last: bytes) -> bytes:
+    """The group that all keys of a range are of; empty if they may be of several, or of none.
+
+    >>> one_group(b"w/a/1", b"w/a0"), one_group(b"w/a/1", b"w/b/1")
+    (b'w/a/', b'')
+    """
+    start = group(first)
+    return start if start and last <= after(start) else b""
 
 
 def _checked(keys: Sequence[bytes]) -> Sequence[bytes]:

@@ -144,13 +144,12 @@ def page_of(key: bytes) -> PageKey | None:
 def shown(key: bytes) -> str:
     """A key for a message.
 
-    >>> shown(page("power", 2, 258)), shown(b"w/power/meta")
-    ("window 'power', level 2, page 258", "window 'power', meta record")
+    >>> shown(page("power", 2, 258)), shown(meta("power")), shown(prefix("power"))
+    ("window 'power', level 2, page 258", "window 'power', meta record", "window 'power'")
     """
     at = page_of(key)
     if at is not None:
         return f"window {at.window!r}, level {at.level}, page {at.number}"
     window = window_of(key)
-    if window is not None and key.endswith(b"/" + _META):
-        return f"window {window!r}, meta record"
-    return f"key {key!r}"
+    ends = {prefix(window): "", meta(window): ", meta record"} if window else {}
+    return f"window {window!r}{ends[key]}" if key in ends else f"key {key!r}"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from slidewise.errors import StoreError, StoreLocked
 from slidewise.store.base import Claim, Store
 from slidewise.store.holder import Holder
+from slidewise.store.keys import shown
 
 _PIECE = 256
 
@@ -74,7 +75,7 @@ class MemoryStore(Store):
         content = self._content
         copies = {key: bytes(value) for key, value in items.items()}
         with content.lock:
-            self._check_claim(claim)
+            self._check_held(claim)
             for key in delete:
                 if content.values.pop(key, None) is not None:
                     del content.order[bisect_left(content.order, key)]
@@ -85,7 +86,7 @@ class MemoryStore(Store):
     def _delete_range(self, first: bytes, last: bytes, claim: Claim | None, durable: bool) -> None:
         content = self._content
         with content.lock:
-            self._check_claim(claim)
+            self._check_held(claim)
             start, end = bisect_left(content.order, first), bisect_left(content.order, last)
             for key in content.order[start:end]:
                 del content.values[key]
@@ -98,7 +99,7 @@ class MemoryStore(Store):
         with self._content.lock:
             held = self._content.claims.get(name)
             if held is not None:
-                raise StoreLocked(f"{self.url}: {name!r} is held by {held.holder} (this process)")
+                raise StoreLocked(f"{self.url}: {shown(name)} is held by {held.holder} (this process)")
             claim = Claim(self, name, Holder.me(), secrets.token_bytes(8))
             self._content.claims[name] = claim
             self._mine.append(claim)
@@ -114,9 +115,9 @@ class MemoryStore(Store):
         held = self._content.claims.get(name)
         return None if held is None else held.holder
 
-    def _check_claim(self, claim: Claim | None) -> None:
+    def _check_held(self, claim: Claim | None) -> None:
         if claim is not None and self._content.claims.get(claim.name) is not claim:
-            raise StoreLocked(f"{self.url}: {claim.name!r} is held by another writer")
+            raise StoreLocked(f"{self.url}: {shown(claim.name)} is held by another writer")
 
     def _close(self) -> None:
         for claim in self._mine:

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, unquote
 
 from slidewise.errors import ArgumentError, bad, listed
 
-SCHEMES = ("memory", "disk", "redis", "rediss", "redis+cluster", "rediss+cluster")
+SCHEMES = ("memory", "disk", "lmdb", "redis", "rediss", "redis+cluster", "rediss+cluster")
 
 _SCHEME = re.compile(r"([a-z][a-z0-9+]*):(.*)", re.DOTALL)
 _SECRET = re.compile(r"//.*@", re.DOTALL)
@@ -98,6 +98,6 @@ def check_options(url: Url, allowed: tuple[str, ...]) -> None:
 
 def _split_options(scheme: str, rest: str, url: str) -> tuple[str, dict[str, str]]:
     place, _, query = rest.partition("?")
-    if not place and scheme == "disk":
+    if not place and scheme in ("disk", "lmdb"):
         raise ArgumentError(f"url={without_secret(url)!r}: expected a path behind {scheme}:")
     return place, dict(parse_qsl(query, keep_blank_values=True))
