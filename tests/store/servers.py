@@ -118,9 +118,8 @@ class Cluster:
 
 
 def _agreed(client: Any) -> bool:
-    info = client.execute_command("CLUSTER", "INFO")
-    text = info if isinstance(info, str) else str(info)
-    return "cluster_state': 'ok" in text.replace('"', "'") and "cluster_known_nodes': '3" in text.replace('"', "'")
+    info = {str(name): str(value) for name, value in client.execute_command("CLUSTER INFO").items()}
+    return info["cluster_state"] == "ok" and info["cluster_known_nodes"] == "3"
 
 
 class Proxy:
