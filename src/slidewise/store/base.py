@@ -16,9 +16,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
-from slidewise.errors import StoreError, StoreLocked, bad
+from slidewise.errors import StoreCorrupt, StoreError, StoreLocked, bad
 from slidewise.store.holder import Holder
 from slidewise.store.keys import MOST_KEY_BYTES, after, group, shown
+
+FORMAT = 1
+"""Of a store as a whole: how keys lie in it; pages have their own. Raised when an older version would misread it."""
 
 
 class Claim:
@@ -198,6 +201,13 @@ class Store(ABC):
 
     @abstractmethod
     def _close(self) -> None: ...
+
+
+def check_format(found: bytes, url: str) -> None:
+    """Refuse a store of a newer format, given the number it was made with."""
+    if not found.isdigit() or int(found) > FORMAT:
+        version = found.decode("ascii", "replace")
+        raise StoreCorrupt(f"{url}: is of format {version}; this version of slidewise reads up to {FORMAT}")
 
 
 def one_group(first: bytes, last: bytes) -> bytes:

@@ -23,12 +23,9 @@ from typing import Any, TypeVar
 import lmdb
 
 from slidewise.errors import StoreCorrupt, StoreError, StoreFull
-from slidewise.store.base import Claim, Store
+from slidewise.store.base import FORMAT, Claim, Store, check_format
 from slidewise.store.claims import FileClaims
 from slidewise.store.holder import Holder
-
-FORMAT = 1
-"""Of the store as a whole; pages have their own."""
 
 MAP_BYTES = 2**30
 """The address space a new store begins with."""
@@ -74,10 +71,12 @@ class _File:
         found = self.read(lambda txn: bytes(txn.get(b"format", b"", db=self.about)))
         if not found:
             self.write(lambda txn: txn.put(b"format", b"%d" % FORMAT, db=self.about))
-        elif not found.isdigit() or int(found) > FORMAT:
+            return
+        try:
+            check_format(found, self.url)
+        except StoreCorrupt:
             self.lmdb.close()
-            version = found.decode("ascii", "replace")
-            raise StoreCorrupt(f"{self.url}: is of format {version}; this version of slidewise reads up to {FORMAT}")
+            raise
 
     def read(self, work: Callable[[Any], _T]) -> _T:
         """Run `work` in a transaction that sees one commit; its buffers must not outlive it."""

@@ -60,3 +60,8 @@ def unseal(blob: bytes | None, key: bytes, kind: str, url: str) -> memoryview:
     if found != kind:
         raise StoreCorrupt(f"{where}: holds {found!r}; expected {kind!r}")
     return body
+
+
+def format_of(blob: bytes | None) -> int | None:
+    """The format that a page says it has; None for what is no page."""
+    return blob[4] if blob is not None and len(blob) > 4 and blob[:4] == _MAGIC else None

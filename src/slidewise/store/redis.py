@@ -26,19 +26,17 @@ from urllib.parse import quote_from_bytes
 
 from redis.exceptions import ResponseError
 
-from slidewise.errors import StoreCorrupt, StoreError, StoreLocked
-from slidewise.store.base import Claim, Store, one_group
+from slidewise.errors import StoreError, StoreLocked
+from slidewise.store.base import FORMAT, Claim, Store, check_format, one_group
 from slidewise.store.holder import Holder
 from slidewise.store.keys import group, shown
 from slidewise.store.redis_link import Link
 from slidewise.store.url import Url
 
-FORMAT = 1
-"""Of the store as a whole; pages have their own."""
-
 LEASE = 10.0
 """Seconds after which the lease of a silent writer runs out; it is renewed three times in that time."""
 
+_DURABLE = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
 _PIECE = 256
 _POLL = 0.2
 
@@ -115,25 +113,23 @@ class RedisStore(Store):
             if not create:
                 raise StoreError(f"{self.url}: there is no store (no key {name.decode('utf-8', 'replace')!r})")
             self._link.ask(lambda: client.set(name, FORMAT))
-        elif not found.isdigit() or int(found) > FORMAT:
-            version = found.decode("ascii", "replace")
-            raise StoreCorrupt(f"{self.url}: is of format {version}; this version of slidewise reads up to {FORMAT}")
+        else:
+            check_format(found, self.url)
 
     def _check_durability(self) -> None:
         """What a durable batch needs of every server; CONFIG may be forbidden, then nothing can be promised."""
-        needed = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
-        relax = "or open it with ?durability=relaxed, where the last batches may be lost with the server"
+        relax = "or open it with ?durability=relaxed, where batches may be lost with the server"
         for server in self._link.servers():
             found = self._link.ask(lambda server=server: _settings(server))  # type: ignore[misc]
             if found is None:
                 raise StoreError(
-                    f"{self.url}: CONFIG GET is forbidden, so durability cannot be checked: allow it, {relax}"
+                    f"{self.url}: CONFIG GET is forbidden: durability cannot be checked; allow it, {relax}"
                 )
-            wrong = [f"{name} {value}" for name, value in needed.items() if found.get(name, value) != value]
+            wrong = [f"{name} {value}" for name, value in _DURABLE.items() if found.get(name, value) != value]
+            if found.get("maxmemory", "0") != "0" and found.get("maxmemory-policy", "").startswith("allkeys"):
+                wrong.append("maxmemory-policy noeviction")
             if wrong:
-                raise StoreError(
-                    f"{self.url}: batches would not be durable: set {', '.join(wrong)} on the server, {relax}"
-                )
+                raise StoreError(f"{self.url}: not durable: set {', '.join(wrong)} on the server, {relax}")
 
     # ---- reading --------------------------------------------------------------------------------------------------
     def _get(self, keys: Sequence[bytes]) -> list[bytes | None]:
@@ -288,7 +284,7 @@ class RedisStore(Store):
 
 def _settings(server: Any) -> dict[str, str] | None:
     try:
-        return dict(server.config_get("*append*"))
+        return {**server.config_get("*append*"), **server.config_get("maxmemory*")}
     except ResponseError:
         return None
 
