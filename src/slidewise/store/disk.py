@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,6 +31,10 @@ from slidewise.store.holder import Holder
 MAP_BYTES = 2**30
 """The address space a new store begins with."""
 
+_LOCK_BYTES = 8192
+"""What LMDB's table of 126 readers, its default, takes."""
+
+_PROBE_BYTES = 65536
 _PIECE = 256
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _DAMAGED = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PageNotFoundError, lmdb.VersionMismatchError)
@@ -47,16 +52,15 @@ class _File:
         self._turn = threading.Condition()
         self._readers = 0
         try:
+            _reserve(path / "lock.mdb")
             # Uninitialised memory is zeroed before it is written (meminit): it might hold anyone's secrets.
-            self.lmdb = lmdb.open(
-                str(path), map_size=MAP_BYTES, max_dbs=2, sync=durable, readahead=False, meminit=True, max_readers=510
-            )
+            self.lmdb = lmdb.open(str(path), map_size=MAP_BYTES, max_dbs=2, sync=durable, meminit=True)
+            self._check_length()
             self.lmdb.reader_check()
             self.about = self.lmdb.open_db(b"about")
             self.pages = self.lmdb.open_db(b"pages")
         except (lmdb.Error, OSError) as error:
             raise told(url, error) from error
-        self._check_length()
         self._check_format()
 
     def _check_length(self) -> None:
@@ -104,6 +108,8 @@ class _File:
                 except lmdb.MapResizedError:
                     self._map(0)
                 except (lmdb.Error, OSError) as error:
+                    if getattr(error, "code", 0) == errno.EIO and (full := _fullness(self.path)):
+                        error = full
                     raise told(self.url, error) from error
 
     @contextmanager
@@ -156,8 +162,8 @@ class DiskStore(Store):
             file = _files.get((os.getpid(), here))
             if file is None:
                 file = _files[os.getpid(), here] = _File(Path(here), self.url, durable)
-            elif file.durable != durable:
-                raise StoreError(f"{self.url}: is open in this process with durable={file.durable}, not {durable}")
+            elif durable and not file.durable:
+                raise StoreError(f"{self.url}: is open in this process without durability; close it there first")
             file.users += 1
         self._file = file
         self._claims = FileClaims(Path(here) / "claims", self.url)
@@ -264,19 +270,45 @@ def _make(place: Path, create: bool, url: str) -> None:
         if not create:
             raise StoreError(f"{url}: there is no store")
         place.mkdir(parents=True, exist_ok=True)
-        if any(entry.name not in ("lock.mdb", "claims") for entry in place.iterdir()):
+        if any(entry.name not in ("lock.mdb", "claims", "probe.tmp") for entry in place.iterdir()):
             raise StoreError(f"{url}: is a folder with other things in it; expected a store, an empty folder or none")
     except OSError as error:
         raise told(url, error) from error
+
+
+def _reserve(lock: Path) -> None:
+    """Give LMDB's table of readers its blocks: it is written through a map, which on a full disk ends the process.
+
+    Only for a file that this process has not open: closing it would let go of LMDB's own locks.
+    """
+    file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        if os.fstat(file).st_blocks * 512 < _LOCK_BYTES and hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file, 0, _LOCK_BYTES)
+    finally:
+        os.close(file)
+
+
+def _fullness(folder: Path) -> OSError | None:
+    """What the system says if the disk is full: LMDB calls a write that was cut short an input/output error."""
+    size, (limit, _) = (folder / "data.mdb").stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)
+    if limit != resource.RLIM_INFINITY and size >= limit:
+        return OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    probe = folder / "probe.tmp"
+    try:
+        probe.write_bytes(bytes(_PROBE_BYTES))
+    except OSError as full:
+        return full
+    finally:
+        probe.unlink(missing_ok=True)
+    return None
 
 
 def told(url: str, error: Exception) -> StoreError:
     """LMDB's or the system's complaint in our words."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if (error.errno if isinstance(error, OSError) else getattr(error, "code", 0)) in _FULL:
-        return StoreFull(
-            f"{url}: the disk or its quota is full ({text}); nothing of the batch was written, nothing lost"
-        )
+        return StoreFull(f"{url}: the disk or a quota is full ({text}); nothing of the batch was written, nothing lost")
     if isinstance(error, _DAMAGED):
         return StoreCorrupt(f"{url}: is damaged, or no store: {text}")
     if "already open in this process" in text:

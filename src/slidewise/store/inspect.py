@@ -83,4 +83,4 @@ def _read_meta(store: Store, window: WindowReport) -> None:
     try:
         window.meta, _ = meta.unpack(blob, key, store.url)
     except StoreError as problem:
-        window.problem = str(problem)
+        window.problem = str(problem).removeprefix(f"{store.url}: {keys.shown(key)}: ")

@@ -109,10 +109,7 @@ class Link:
                     raise self._refused(error) from None
                 waited = time.monotonic() - start
                 if waited + pause > limit:
-                    raise StoreUnreachable(
-                        f"{self.url}: no answer within {waited:.1f} s: {self._said(error)}; "
-                        "what was acknowledged is safe, what was not may be written again"
-                    ) from error
+                    raise StoreUnreachable(f"{self.url}: no answer in {waited:.1f} s: {self._said(error)}") from error
                 time.sleep(pause * random.uniform(0.5, 1.0))
                 pause = min(2 * pause, _LONGEST_PAUSE)
             except OutOfMemoryError as error:
