@@ -103,8 +103,12 @@ class Cluster:
             client.execute_command("CLUSTER", "SET-CONFIG-EPOCH", k + 1)
         for server in self.servers[1:]:
             clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", server.port)
+        self.wait()
+
+    def wait(self) -> None:
+        """Until all servers see each other."""
         deadline = time.monotonic() + 20
-        while not all(_agreed(client) for client in clients):
+        while not all(_agreed(server.client()) for server in self.servers):
             assert time.monotonic() < deadline, "the cluster did not form"
             time.sleep(0.05)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Iterator
@@ -220,6 +221,25 @@ def test_a_claim_is_for_its_window(store: Store) -> None:
             store.delete_range(*keys.all_windows(), claim=claim)
     with pytest.raises(ArgumentError, match="prefix"):
         store.claim(b"a")
+
+
+def test_a_claim_is_not_inherited(url: str) -> None:
+    with stores.open(url) as store:
+        claim = store.claim(keys.prefix("w"))
+        child = os.fork()
+        if not child:
+            told = 1
+            try:
+                store.put_many({keys.meta("w"): b"child"}, claim=claim)
+            except StoreError as error:
+                told = 0 if "fork" in str(error) else 2
+            finally:
+                store.close()
+                os._exit(told)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        store.put_many({keys.meta("w"): b"parent"}, claim=claim)  # the child's close has released nothing
+        with stores.open(url) as other, pytest.raises(StoreLocked):
+            other.claim(keys.prefix("w"))
 
 
 def test_readers_never_see_half_a_batch(store: Store) -> None:

@@ -19,7 +19,7 @@ from slidewise import store as stores
 from slidewise.errors import StoreLocked, StoreUnreachable
 from slidewise.store import keys
 from tests.store import drill
-from tests.store.servers import DURABLE, Proxy, Server
+from tests.store.servers import DURABLE, Cluster, Proxy, Server
 
 ROOT = Path(__file__).resolve().parents[2]
 SOON = 2.0
@@ -86,7 +86,7 @@ def test_the_writer_is_killed_many_times(lasting_url: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_writer_on_a_cluster_is_killed(redis_cluster: Server) -> None:
+def test_the_writer_on_a_cluster_is_killed(redis_cluster: Cluster) -> None:
     kill_writers(f"{redis_cluster.url}?prefix=killed", 10, random.Random(3))
 
 
@@ -126,6 +126,23 @@ def test_the_server_is_killed_many_times(tmp_path: Path) -> None:
     kill_servers(tmp_path, 25, random.Random(5))
 
 
+@pytest.mark.slow
+def test_a_server_of_a_cluster_is_killed_and_comes_back(redis_cluster: Cluster) -> None:
+    url = f"{redis_cluster.url}?prefix=restarted&patience=30"
+    with writer(url) as process:
+        claimed(process)
+        for server in redis_cluster.servers:
+            time.sleep(0.5)
+            server.kill()
+            time.sleep(0.5)
+            server.start()
+            redis_cluster.wait()
+        told = killed(process, 2)
+    with stores.open(url) as store:
+        assert told <= drill.last_whole(store) <= told + 1
+    assert told > 10
+
+
 def test_the_server_does_not_come_back(tmp_path: Path) -> None:
     pytest.importorskip("redis")
     with Server(tmp_path, *DURABLE) as server:
@@ -142,7 +159,10 @@ def test_the_server_does_not_come_back(tmp_path: Path) -> None:
         assert drill.last_whole(store) == 2
         drill.write(store, claim, 3)  # nothing was lost: the same batch again, under the same claim
         assert drill.last_whole(store) == 3
-        store.close()
+        server.kill()
+        start = time.monotonic()
+        store.close()  # does not hang, nor fail
+        assert time.monotonic() - start < 3
 
 
 def cut(server: Server, batches: int, draw: random.Random) -> None:

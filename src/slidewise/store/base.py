@@ -12,6 +12,7 @@ not at all, and may simply be written again.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
@@ -141,7 +142,8 @@ class Store(ABC):
         """Give up a claim, so that others may have it; a second time does nothing."""
         if not claim.released:
             claim.released = True
-            self._release(claim)
+            if claim.holder.pid == os.getpid():  # a forked child has only a copy
+                self._release(claim)
 
     @abstractmethod
     def holder(self, name: bytes) -> Holder | None:
@@ -172,6 +174,8 @@ class Store(ABC):
     def _check_claim(self, claim: Claim | None, written: bytes) -> None:
         if claim is not None and claim.released:
             raise StoreLocked(f"{self.url}: the claim of {shown(claim.name)} was released; claim it again to write")
+        if claim is not None and claim.holder.pid != os.getpid():
+            raise StoreLocked(f"{self.url}: {shown(claim.name)} was claimed before this process was forked")
         if claim is not None and claim.name != written:
             raise bad("claim", claim.name, f"a claim of what is written, {written!r}")
 

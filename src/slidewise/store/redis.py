@@ -26,11 +26,11 @@ from urllib.parse import quote_from_bytes
 
 from redis.exceptions import ResponseError
 
-from slidewise.errors import StoreError, StoreLocked
+from slidewise.errors import StoreError, StoreLocked, StoreUnreachable
 from slidewise.store.base import FORMAT, Claim, Store, check_format, one_group
 from slidewise.store.holder import Holder
 from slidewise.store.keys import group, shown
-from slidewise.store.redis_link import Link
+from slidewise.store.redis_link import SHORT_PATIENCE, Link
 from slidewise.store.url import Url
 
 LEASE = 10.0
@@ -252,7 +252,7 @@ class RedisStore(Store):
 
     def _release(self, claim: Claim) -> None:
         self._mine.remove(claim)
-        self._link.run(_RELEASE, self._lease_keys(claim), [claim.token])
+        self._link.run(_RELEASE, self._lease_keys(claim), [claim.token], SHORT_PATIENCE)
 
     def holder(self, name: bytes) -> Holder | None:
         """Who holds the window with this prefix; None if nobody does."""
@@ -273,6 +273,8 @@ class RedisStore(Store):
         try:
             for claim in [*self._mine]:
                 self.release(claim)
+        except StoreUnreachable:
+            pass  # then the leases run out by themselves
         finally:
             self._link.close()
 

@@ -38,8 +38,8 @@ PORT = 6379
 PATIENCE = 10.0
 """Seconds for which a request is repeated before it fails; ``?patience=`` in the URL."""
 
-OPENING_PATIENCE = 1.0
-"""The same for the first one: a wrong address should be told at once."""
+SHORT_PATIENCE = 1.0
+"""The same for the first and the last one: a wrong address is told at once, and closing does not hang."""
 
 OPTIONS = ("durability", "prefix", "patience", "ca", "cert", "key")
 
@@ -86,14 +86,14 @@ class Link:
             if path not in ("", "0"):
                 raise ArgumentError(f"url={url.shown!r}: a cluster has database 0 only")
             nodes = [ClusterNode(host, port) for host, port in places]  # type: ignore[no-untyped-call]
-            self.client: Any = self.ask(lambda: RedisCluster(startup_nodes=nodes, **settings), OPENING_PATIENCE)
+            self.client: Any = self.ask(lambda: RedisCluster(startup_nodes=nodes, **settings), SHORT_PATIENCE)
         else:
             if len(places) > 1 or not (path or "0").isdecimal():
                 raise ArgumentError(f"url={url.shown!r}: expected {url.scheme}://host:port/number")
             host, port = places[0]
             no_retry = Retry(NoBackoff(), 0)  # ours is enough
             self.client = redis.Redis(host=host, port=port, db=int(path or 0), retry=no_retry, **settings)
-        self.ask(self.client.ping, OPENING_PATIENCE)
+        self.ask(self.client.ping, SHORT_PATIENCE)
 
     def ask(self, work: Callable[[], _T], patience: float | None = None) -> _T:
         """What `work` returns, which asks the server and may be asked again; or an error in our words."""
@@ -120,9 +120,9 @@ class Link:
                 full = "No space left" in str(error)
                 raise (StoreFull if full else StoreError)(f"{self.url}: {self._said(error)}") from error
 
-    def run(self, script: str, keys: list[bytes], arguments: list[bytes | int]) -> Any:
+    def run(self, script: str, keys: list[bytes], arguments: list[bytes | int], patience: float | None = None) -> Any:
         """Run a Lua script, atomically; its keys lie in one slot."""
-        return self.ask(lambda: self.client.eval(script, len(keys), *keys, *arguments))
+        return self.ask(lambda: self.client.eval(script, len(keys), *keys, *arguments), patience)
 
     def servers(self) -> list[Any]:
         """A client for each server that holds keys."""
