@@ -70,10 +70,16 @@ class Mta(Structure):
         """
         if not callable(policy):
             raise ArgumentError(f"policy={policy!r}: expected a function of (total, old)")
+        gone = self.prefix_of(policy)
+        self.evict_many(gone)
+        return gone
+
+    def prefix_of(self, policy: Callable[[Any, Any], bool]) -> int:
+        """How many elements `enforce` would evict; O(log n) looks."""
         if len(self) == 0:
             return 0
-        lowered, registers = self.monoid.lowered, self._bank.regs[0]
-        levels = self._ready()
+        lowered = self.monoid.lowered
+        levels = self.make_ready()
         total = self.query()
         longest = longest_of(
             self.monoid.combine,
@@ -83,16 +89,14 @@ class Mta(Structure):
             lambda _, old: bool(policy(total, lowered(old))),
             plain,
         )
-        gone = int(longest(self._bank.cols, registers, total)) - self.register(HEAD)
-        self.evict_many(gone)
-        return gone
+        return int(longest(*self.raw(), total)) - self.register(HEAD)
 
     def levels(self) -> list[list[tuple[Any, Any]]]:
         """The tree as the paper draws it: per level, leaves first, its pairs; `VOID` where a pair has no element.
 
         An element that has lost some of its leaves, and holds nothing that is read again, is shown as `...`.
         """
-        self._ready()
+        self.make_ready()
         head = self.register(HEAD)
         levels = []
         for level in range(self._height()):
@@ -136,7 +140,7 @@ class Mta(Structure):
             return ...
         return self.node_at(level, q)
 
-    def _ready(self) -> Levels:
+    def make_ready(self) -> Levels:
         """All nodes hold their sums; where they are."""
         if self.register(MOVED):
             ops = self._ops
