@@ -128,6 +128,28 @@ def test_two_stores_on_one_path_are_one(tmp_path: Path) -> None:
         assert other.get_many([b"w/a/1"]) == [b"x"]
 
 
+def test_a_holder_that_is_gone_is_not_told(tmp_path: Path) -> None:
+    """Also one whose process we cannot look for, as in another container: the lock says it."""
+    program = (
+        "import dataclasses, os, sys; from slidewise import store as stores; from slidewise.store import Holder;"
+        "me = Holder.me(); Holder.me = lambda: dataclasses.replace(me, place='another container');"
+        "store = stores.open(sys.argv[1]); store.claim(b'w/w/'); sys.stdout.write('claimed'); sys.stdout.flush();"
+        "sys.stdin.read(); os._exit(9)"
+    )
+    url = f"disk:{tmp_path}/store"
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
+    command = [sys.executable, "-c", program, url]
+    with stores.open(url) as store:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as process:
+            assert process.stdout is not None
+            assert process.stdout.read(7) == b"claimed"
+            holder = store.holder(b"w/w/")
+            assert holder is not None
+            assert holder.pid == process.pid
+        assert store.holder(b"w/w/") is None
+        store.claim(b"w/w/")
+
+
 def test_a_forked_child_is_told_to_open_its_own(tmp_path: Path) -> None:
     with stores.open(f"disk:{tmp_path}/store") as store:
         child = os.fork()
