@@ -22,6 +22,7 @@ _HOMES = {
     "LiveWindow": "slidewise.engine.live",
     "Monoid": "slidewise.monoids.monoid",
     "Window": "slidewise.windows.window",
+    "adwin": "slidewise.windows.policy",
     "aggregate": "slidewise.monoids.aggregate",
     "all": "slidewise.monoids.catalogue",
     "any": "slidewise.monoids.catalogue",
@@ -40,6 +41,7 @@ _HOMES = {
     "count_of_max": "slidewise.monoids.catalogue",
     "count_of_min": "slidewise.monoids.catalogue",
     "covariance": "slidewise.monoids.catalogue",
+    "evict_while": "slidewise.windows.policy",
     "ewm": "slidewise.monoids.catalogue",
     "expanding": "slidewise.windows.make",
     "explain": "slidewise.verbs",
@@ -77,6 +79,7 @@ __all__ = [
     "LiveWindow",
     "Monoid",
     "Window",
+    "adwin",
     "aggregate",
     "all",
     "any",
@@ -97,6 +100,7 @@ __all__ = [
     "covariance",
     "datasets",
     "errors",
+    "evict_while",
     "ewm",
     "expanding",
     "explain",
@@ -179,6 +183,7 @@ if TYPE_CHECKING:
     from slidewise.monoids.monoid import Monoid
     from slidewise.verbs import explain, schema, slide
     from slidewise.windows.make import around, between, expanding, session, trailing, tumbling
+    from slidewise.windows.policy import adwin, evict_while
     from slidewise.windows.window import Window
 
 

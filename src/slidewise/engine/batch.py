@@ -320,8 +320,7 @@ def _sweep_rows(
 
 
 def _parts(answer: Answers, columns: dict[str, Column], first: int, last: int) -> dict[str, Column]:
-    needed = (*answer.output.inputs, answer.output.mask)
-    return {name: columns[name].part(first, last) for name in needed if name is not None}
+    return {name: columns[name].part(first, last) for name in answer.output.needs}
 
 
 def _chunks(plan: Plan, window: Window, arranged: Arranged) -> Iterable[tuple[int, int]]:

@@ -16,10 +16,12 @@ from slidewise.engine.batch import Answers, Rows, apart, forever, inputs_of, swe
 from slidewise.engine.columns import Column, frozen
 from slidewise.engine.joint import joined
 from slidewise.engine.plan import Plan
+from slidewise.engine.policies import Enforcer
 from slidewise.engine.whole import lengths_of, peers
 from slidewise.kernels.registers import HEAD, OWN, TAIL
 from slidewise.swag.bank import Bank
 from slidewise.windows import bounds
+from slidewise.windows.policy import DataWindow
 from slidewise.windows.window import Around, Between, Expanding, Session, Trailing, Window
 
 
@@ -62,7 +64,7 @@ class Carry:
         """The key is gone: its slot may serve another, whose first run must be fresh."""
         self._free.append(slot)
         for lane in self._lanes:
-            for bank in (*lane.banks, lane.ring):
+            for bank in lane.all_banks:
                 bank.empty(slot)
 
     def resume(self, slots: Any, seen: Any) -> None:
@@ -119,6 +121,8 @@ class _Lane:
         self.work = joined(self.outputs)
         self.banks = [output.choice.structure.bank(output.ops) for output, _ in self.work]
         self.dtype = np.float64 if plan.unit == "float" else np.int64
+        self.enforcer = Enforcer(plan, window) if isinstance(window, DataWindow) else None
+        self.policy = self.enforcer.bank() if self.enforcer is not None else None
         self.ring = Bank(lambda n: (np.zeros(n, dtype=self.dtype),), compiled=True, own=bounds.REGISTERS - OWN)
         self.seen = np.zeros(0, dtype=np.int64)
         """Rows of each slot before the first that waits."""
@@ -129,8 +133,13 @@ class _Lane:
         self.marks = np.zeros((0, 2), dtype=self.dtype)
         """The first and the last time of each slot's open session."""
 
+    @property
+    def all_banks(self) -> list[Bank]:
+        """Everything that has a slot per key."""
+        return [*self.banks, self.ring, *([] if self.policy is None else [self.policy])]
+
     def add_slot(self) -> None:
-        for bank in (*self.banks, self.ring):
+        for bank in self.all_banks:
             bank.add()
         if len(self.seen) < self.ring.slots:
             more = np.zeros(max(8, len(self.seen)), dtype=np.int64)
@@ -159,7 +168,7 @@ class _Lane:
         for state in (self.seen, self.before, self.ahead):
             state[runs.slots[runs.fresh]] = 0
         until = first + asked
-        lo, hi = self._event_bounds(times, runs, first, until, last, again)
+        lo, hi = self._event_bounds(columns, times, runs, first, until, last, again)
         keep, end = first - self.before[runs.slots], first + self.ahead[runs.slots]
         some = asked > 0
         begin = end.copy()
@@ -173,9 +182,17 @@ class _Lane:
         ends = np.cumsum(asked)
         return self._sweep(columns, runs, lo, hi, (begin, end), ends - asked, ends, keep, answer)
 
-    def _event_bounds(self, times: Any, runs: Runs, first: Any, until: Any, last: Any, again: Any) -> tuple[Any, Any]:
+    def _event_bounds(
+        self, columns: dict[str, Column], times: Any, runs: Runs, first: Any, until: Any, last: Any, again: Any
+    ) -> tuple[Any, Any]:
         """`lo` and `hi` of every row, of which those up to `until` are right."""
         window, total = self.window, int(runs.starts[-1])
+        if self.enforcer is not None and self.policy is not None:
+            table = self._table(runs, first, last)
+            table[:, bounds.ANSWER_TO] = until
+            lo, hi = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
+            self.enforcer.bounds(self.policy, columns, table, lo, hi)
+            return lo, hi
         if window.axis == "rows" or isinstance(window, Expanding):
             return self._row_bounds(times, runs, first, last)
         ahead, together = isinstance(window, Around), window.ties == "together"

@@ -10,23 +10,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from slidewise.engine.columns import dtype_of
 from slidewise.engine.events import ACCEPTS, fitting, kind_of_value, nanos, place, python_value
-from slidewise.engine.filters import passes_one
-from slidewise.engine.plan import VALUE, check_arity
-from slidewise.engine.snapshot import pack, unpack
-from slidewise.errors import ArgumentError, SnapshotError, bad, listed, shown, whole
-from slidewise.monoids.aggregate import ORDER, Aggregate, Family
-from slidewise.monoids.codec import codec_of, decode_plain, encode_plain, partial_schema
-from slidewise.monoids.condition import Condition
-from slidewise.monoids.hashing import hash_value
+from slidewise.engine.fed import Fed
+from slidewise.engine.live_policy import LivePolicy
+from slidewise.engine.plan import used_by
+from slidewise.errors import ArgumentError, bad, listed, shown, whole
+from slidewise.monoids.aggregate import Aggregate, Family
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
-from slidewise.swag.choose import ALGORITHMS, Choice, check_name, choose
-from slidewise.windows.window import Around, Between, Expanding, Session, Trailing, Window, from_dict
+from slidewise.swag.choose import Choice, check_name, choose
+from slidewise.windows.policy import DataWindow
+from slidewise.windows.window import Around, Between, Expanding, Session, Trailing, Window
 
 
 class LiveWindow:
@@ -37,7 +34,8 @@ class LiveWindow:
     aggregate
         An unbound aggregate, e.g. ``sw.max()`` or ``sw.aggregate(my_monoid)``.
     window
-        ``sw.trailing(1000)``, ``sw.trailing("5 min")``, ``sw.expanding()``, ``sw.session("30 s")``.
+        ``sw.trailing(1000)``, ``sw.trailing("5 min")``, ``sw.expanding()``, ``sw.session("30 s")``, or a slide policy:
+        ``sw.evict_while(...)``, ``sw.adwin()``.
     algorithm
         ``"auto"`` or a name from `slidewise.swag.ALGORITHMS`.
     store
@@ -66,7 +64,7 @@ class LiveWindow:
         *,
         kind: Kind | None = None,
     ) -> None:
-        _check_aggregate(aggregate)
+        self._fed = Fed(aggregate)
         if not isinstance(window, Window) or not (window.per_event or isinstance(window, Session)):
             raise bad(
                 "window", window, "a per-event window, e.g. sw.trailing(1000) or sw.trailing('5 min'), or a session"
@@ -91,10 +89,11 @@ class LiveWindow:
         self._newest: Any = None
         self._waiting: tuple[Any, Any] | None = None
         self._events = 0
-        self._inputs = _inputs_of(aggregate)
+        self._policy: LivePolicy | None = None
+        self._uses = [Fed(one, f"uses[{name!r}]") for name, one in used_by(window, (), plain=True)]
         self._refuse_at_once()
-        if kind is not None or isinstance(aggregate.source, Monoid) or self._counts_rows:
-            self._start(aggregate.monoid(self._kinds(kind or "object")))
+        if kind is not None or self._takes_any:
+            self._start(self._fed.monoid(kind or "object"))
 
     # ---- the window ----
     def push(self, value: Any, time: object = None) -> Any:
@@ -106,12 +105,12 @@ class LiveWindow:
         if isinstance(self.window, Session):
             self._close_session(time)
         now = self._insert(value, time)
-        if self.window.rows is not None:
-            gone = len(self) - self.window.rows
+        if self._policy is not None:
+            self._drop(self._policy.enforce())
+        elif self.window.rows is not None:
+            self.evict_many(max(0, len(self) - self.window.rows))
         else:
-            gone = self._expired(now)
-        if gone > 0:
-            self.evict_many(gone)
+            self.evict_many(self._expired(now))
         return self.query()
 
     def insert(self, value: Any, time: object = None) -> None:
@@ -127,6 +126,13 @@ class LiveWindow:
         n = whole("n", n, least=0)
         if n > len(self):
             raise IndexError(f"evict_many({n}) from a window of {len(self)}" if n > 1 else "evict from an empty window")
+        if self._policy is not None:
+            self._policy.evict_many(n)
+        self._drop(n)
+
+    def _drop(self, n: int) -> None:
+        if n == 0:
+            return
         if self._structure is None:
             self._nulls_before -= n
         else:
@@ -174,79 +180,32 @@ class LiveWindow:
         assert not self._keeps_times or len(self._times) == len(self), "a time for each event"
         if self._structure is not None:
             self._structure.check()
+        if self._policy is not None:
+            self._policy.check()
+            assert len(self._policy) == len(self), "the policy sees the same events"
 
     # ---- snapshots ----
     def snapshot(self) -> bytes:
         """Everything needed to go on in another process, as bytes without pickle; O(n)."""
-        registers: list[int] = []
-        links: list[int] = []
-        parts: list[bytes] = []
-        if self._structure is not None:
-            encode, _ = self._codec()
-            registers, partials, links = self._structure.state()
-            parts = [encode(partial) for partial in partials]
-        header = {
-            "aggregate": self.aggregate.source.name,
-            "own": isinstance(self.aggregate.source, Monoid),
-            "options": dict(self.aggregate.options),
-            "where": encode_plain([(one.test, one.value) for one in self.aggregate.conditions]).decode(),
-            "version": getattr(self.aggregate.source, "version", 1),
-            "partial": None if self._structure is None else partial_schema(self._structure.monoid),
-            "window": self.window.to_dict(),
-            "algorithm": self.algorithm,
-            "structure": None if self._structure is None else self._structure.card.name,
-            "kind": self._kind,
-            "registers": registers,
-            "links": links,
-            "times": list(self._times),
-            "newest": self._newest,
-            "waiting": None if self._waiting is None else encode_plain(self._waiting).decode(),
-            "nulls_before": self._nulls_before,
-            "events": self._events,
-        }
-        return pack("live window", header, parts)
+        from slidewise.engine.live_snapshot import taken_of
+
+        return taken_of(self)
 
     @classmethod
-    def restore(cls, blob: bytes, aggregate: Aggregate | None = None) -> LiveWindow:
-        """A window that goes on where `snapshot` was taken; a user's own aggregate must be handed in again."""
-        header, parts = unpack("live window", blob)
-        aggregate = _aggregate_of(header, aggregate)
-        try:
-            # By the algorithm the partials belong to, whatever "auto" would choose today.
-            structure = header["structure"] if header["structure"] in ALGORITHMS else header["algorithm"]
-            live = cls(aggregate, from_dict(header["window"]), structure, kind=header["kind"])
-            live.algorithm = header["algorithm"]
-            if live.choice is not None and live.algorithm == "auto":
-                live.choice = replace(live.choice, reason="chosen when the window was made, before the snapshot")
-            live._fill(header, parts)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise SnapshotError(f"the snapshot does not fit this version: {error}") from error
-        return live
+    def restore(cls, blob: bytes, aggregate: Aggregate | None = None, window: Window | None = None) -> LiveWindow:
+        """A window that goes on where `snapshot` was taken; a user's own aggregate must be handed in again.
 
-    def _fill(self, header: dict[str, Any], parts: list[bytes]) -> None:
-        self._times = deque(header["times"])
-        self._newest = header["newest"]
-        self._nulls_before = header["nulls_before"]
-        self._events = header.get("events", 0)
-        if header["waiting"] is not None:
-            self._waiting = decode_plain(header["waiting"].encode())
-        if header["structure"] is None:
-            return
-        if self._structure.card.name != header["structure"]:
-            raise ValueError(f"its window is kept by {header['structure']!r}, here by {self._structure.card.name!r}")
-        monoid = self._structure.monoid
-        if self._structure.card.name != header["structure"]:
-            raise ValueError(f"it is by {header['structure']}, which this version would not choose")
-        if partial_schema(monoid) != header["partial"]:
-            raise ValueError(f"its partials are {header['partial']}, {monoid!r} has {partial_schema(monoid)}")
-        _, decode = self._codec()
-        self._structure.set_state(header["registers"], [decode(part) for part in parts], header["links"])
+        So must the window where a slide policy is: a policy is code, which no snapshot holds.
+        """
+        from slidewise.engine.live_snapshot import restored
+
+        return restored(cls, blob, aggregate, window)
 
     # ---- inside ----
     @property
-    def _counts_rows(self) -> bool:
-        """True for `count()`: a null is a row as well."""
-        return isinstance(self.aggregate.source, Family) and 0 in self.aggregate.source.columns
+    def _takes_any(self) -> bool:
+        """True if neither the aggregate nor the policy waits to see what the values are."""
+        return self._fed.any_kind and all(one.any_kind for one in self._uses)
 
     def _exact(self, monoid: Monoid) -> bool:
         """True if partials are of integers: a built-in with integers in its identity, and no decimals lifted to it."""
@@ -259,17 +218,21 @@ class LiveWindow:
         whole_only = isinstance(self.window, Expanding | Session) and monoid.tally is None
         self.choice = choose(monoid, algorithm=self.algorithm, whole_only=whole_only, exact=self._exact(monoid))
         structure = self.choice.structure
-        types = _types_of(monoid, self._kinds(self._kind or "object")) if structure.tallies else None
-        self._structure = structure(monoid, types=types, arity=len(self._inputs) or 1)
-        for _ in range(self._nulls_before):
+        types = _types_of(monoid, self._fed.kinds(self._kind or "object")) if structure.tallies else None
+        self._structure = structure(monoid, types=types, arity=len(self._fed.inputs) or 1)
+        if isinstance(self.window, DataWindow):
+            self._policy = LivePolicy(self.window, self._kind or "object")
+        for k in range(self._nulls_before):
             self._structure.insert_null()
+            if self._policy is not None:
+                self._policy.insert(None, k, None)
 
     def _refuse_at_once(self) -> None:
         """Raise if the algorithm that was asked for can serve no value whatever its kind."""
         refusals: list[ArgumentError] = []
         for kind in ACCEPTS if self._kind is None else (self._kind,):
             try:
-                monoid = self.aggregate.monoid(self._kinds(kind))
+                monoid = self._fed.monoid(kind)
             except ArgumentError:  # not a kind that it takes
                 continue
             try:
@@ -284,34 +247,10 @@ class LiveWindow:
     def _empty(self) -> Any:
         """The answer before the first value: null, or what the aggregate answers for none whatever their kind."""
         try:
-            monoid = self.aggregate.monoid(self._kinds("object"))
+            monoid = self._fed.monoid("object")
         except ArgumentError:
             return None
         return monoid.lowered(monoid.identity) if monoid.answers_empty else None
-
-    def _kinds(self, kind: Kind) -> tuple[Kind, ...]:
-        """The kinds of what the monoid takes, of a value of this kind."""
-        if isinstance(self.aggregate.source, Family) and self.aggregate.source.hashes:
-            return ("int",)
-        return tuple(kind if name == VALUE else "int" for name in self._inputs if name != THERE)
-
-    def _codec(self) -> Any:
-        """How what the ring holds is stored: partials by the monoid's own codec, raw values as plain data."""
-        return (encode_plain, decode_plain) if self._structure.tallies else codec_of(self._structure.monoid)
-
-    def _taken(self, value: Any, now: Any) -> tuple[Any, ...]:
-        """The event as the lift takes it: its value, and its position or time where the aggregate looks at them."""
-        if self._counts_rows:
-            return (value,)
-        source = self.aggregate.source
-        if isinstance(source, Family) and source.hashes:
-            return (hash_value(value),)
-        position = self._events - 1 if self.window.include_current else self._events - 2
-        when = position if now is None else now
-        return tuple(
-            value if name == VALUE else when if name == ORDER else True if name == THERE else position
-            for name in self._inputs
-        )
 
     @property
     def _keeps_times(self) -> bool:
@@ -332,13 +271,15 @@ class LiveWindow:
         return now
 
     def _put(self, value: Any, now: Any) -> None:
-        kept = all(passes_one(value, test) for test in self.aggregate.conditions)
-        if kept and (value is not None or self._counts_rows):
-            self._structure.insert(*self._taken(value, now))
-        elif self._structure is None:
+        position = self._events - 1 if self.window.include_current else self._events - 2
+        if self._structure is None:
             self._nulls_before += 1
+        elif self._fed.counts(value):
+            self._structure.insert(*self._fed.taken(value, position, now))
         else:
             self._structure.insert_null()
+        if self._policy is not None:
+            self._policy.insert(value, position, now)
         if self._keeps_times:
             self._times.append(now)
 
@@ -365,11 +306,11 @@ class LiveWindow:
     def _fitting(self, value: Any) -> Any:
         """The value as the monoid takes it; the first one decides the kind."""
         value = python_value(value)
-        if value is None or self._counts_rows or isinstance(self.aggregate.source, Monoid):
+        if value is None or self._takes_any:
             return value
         if self._structure is None:
             self._kind = kind_of_value(value)
-            self._start(self.aggregate.monoid(self._kinds(self._kind), type(value).__name__))
+            self._start(self._fed.monoid(self._kind, type(value).__name__))
         return fitting(value, self._kind or "object")
 
     def _time(self, time: object) -> Any:
@@ -383,55 +324,9 @@ class LiveWindow:
         return now
 
 
-THERE = "#there"
-
-
-def _inputs_of(aggregate: Aggregate) -> tuple[str, ...]:
-    """What the lift takes of an event: its value, its time or position, whether a position is there (it is)."""
-    source = aggregate.source
-    if isinstance(source, Monoid) or 0 in source.columns:
-        return (VALUE,)
-    named = source.completed((VALUE,), dict(aggregate.options))
-    return tuple(part for k, name in enumerate(named) for part in ((name, THERE) if k in source.nullable else (name,)))
-
-
 def _types_of(monoid: Monoid, kinds: tuple[Kind, ...]) -> tuple[str, ...] | None:
     """The dtypes of a tally worth its machine code, a large one of numbers; None for object mode."""
     dtypes = tuple(dtype_of(kind) for kind in kinds)
     if monoid.tally is None or monoid.tally.size < 256 or None in dtypes:
         return None
     return tuple(dtype for dtype in dtypes if dtype is not None)
-
-
-def _check_aggregate(aggregate: Aggregate) -> None:
-    if not isinstance(aggregate, Aggregate):
-        raise bad("aggregate", aggregate, "an unbound aggregate, e.g. sw.max() or sw.aggregate(monoid)")
-    if aggregate.columns or any(test.column is not None for test in aggregate.conditions):
-        raise bad("aggregate", aggregate, "an unbound aggregate: a live window is fed values, not columns")
-    source = aggregate.source
-    if isinstance(source, Family) and min(source.columns) > 1:
-        raise bad("aggregate", aggregate, "an aggregate of one value per event")
-    check_arity(aggregate, 1)
-
-
-def _aggregate_of(header: dict[str, Any], aggregate: Aggregate | None) -> Aggregate:
-    """The aggregate a snapshot was taken of: a built-in by its name, or the one handed in if it is the same."""
-    from slidewise.monoids.catalogue import BUILTINS
-
-    name, version, own = header["aggregate"], header["version"], header.get("own", header["aggregate"] not in BUILTINS)
-    if aggregate is None:
-        if own or name not in BUILTINS:
-            raise ArgumentError(f"aggregate=None: the snapshot is of {name!r}, a user's own; hand its aggregate in")
-        tests = decode_plain(header["where"].encode()) if "where" in header else []
-        conditions = tuple(Condition(None, test, value) for test, value in tests)
-        return Aggregate(BUILTINS[name], options=tuple(header.get("options", {}).items()), conditions=conditions)
-    _check_aggregate(aggregate)
-    given = getattr(aggregate.source, "version", 1)
-    is_own = isinstance(aggregate.source, Monoid)
-    if (aggregate.source.name, given, is_own) != (name, version, own):
-        kinds = {True: "a user's own", False: "a built-in"}
-        raise SnapshotError(
-            f"snapshot of {name!r} version {version}, {kinds[own]}; "
-            f"got {aggregate.source.name!r} version {given}, {kinds[is_own]}"
-        )
-    return aggregate

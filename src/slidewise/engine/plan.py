@@ -29,6 +29,7 @@ from slidewise.monoids.condition import Condition
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.choose import ALGORITHMS, Choice, choose
+from slidewise.windows.policy import Adwin, EvictWhile
 from slidewise.windows.window import Around, Between, Expanding, Length, Session, Window
 
 VALUE = "data"
@@ -57,6 +58,11 @@ class Output:
     filtered: tuple[Condition, ...] = ()
     options: Options = ()
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The entered columns that it reads."""
+        return self.inputs if self.mask is None else (*self.inputs, self.mask)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -69,6 +75,8 @@ class Plan:
     unit: str | None
     types: Mapping[str, pa.DataType | None]
     derived: Mapping[str, Derived]
+    uses: tuple[Output, ...] = ()
+    """What slide policies see (windows/policy.py): no columns of the result."""
 
     @property
     def per_event(self) -> bool:
@@ -91,12 +99,17 @@ class Plan:
 
     def _needed(self) -> list[str]:
         bounds = [name for window in self.windows if isinstance(window, Between) for name in (window.lo, window.hi)]
-        mine = [name for output in self.outputs for name in (*output.inputs, output.mask) if name is not None]
+        outputs = (*self.outputs, *self.uses)
+        mine = [name for output in outputs for name in output.needs]
         return [*mine, *bounds]
 
     def of(self, window: Window) -> tuple[Output, ...]:
         """The outputs of one window."""
         return tuple(output for output in self.outputs if output.window is window)
+
+    def uses_of(self, window: Window) -> tuple[Output, ...]:
+        """What the policies of one window see, in their order."""
+        return tuple(output for output in self.uses if output.window is window)
 
     def extent(self, window: Window) -> Any:
         """A window's length in rows, or in units of `order`."""
@@ -184,17 +197,42 @@ def make_plan(
     unit = unit_of([one for _, one in windows], orders, types)
     if not isinstance(algorithm, str):
         raise bad("algorithm", algorithm, "'auto' or the name of an algorithm")
-    outputs, made = [], {}
+    outputs, uses, made = [], [], {}
     for label, one in windows:
+        for name, aggregate in used_by(one, wanted, plain):
+            output, needed = _output(name, aggregate, one, orders, types, "amta", plain, whole, positions, objects)
+            uses.append(output)
+            made.update({column.name: column for column in needed})
         for aggregate in wanted:
             alone = not label or (aggregate.label is not None and len(windows) == 1)
             name = aggregate.name if alone else f"{aggregate.name}_{label}"
             output, needed = _output(name, aggregate, one, orders, types, algorithm, plain, whole, positions, objects)
             outputs.append(output)
             made.update({column.name: column for column in needed})
-    plan = Plan(tuple(outputs), tuple(one for _, one in windows), keys, orders, unit, dict(types), made)
+    windows_only = tuple(one for _, one in windows)
+    plan = Plan(tuple(outputs), windows_only, keys, orders, unit, dict(types), made, tuple(uses))
     _refuse_collisions(plan, {} if plain else types)
     return plan
+
+
+def used_by(window: Window, wanted: Sequence[Aggregate], plain: bool) -> list[tuple[str, Aggregate]]:
+    """What a window's policies see, by name; none for other windows."""
+    if isinstance(window, EvictWhile):
+        return [use for policy in window.policies for use in policy.uses]
+    if not isinstance(window, Adwin):
+        return []
+    from slidewise.monoids.catalogue.moments import var
+
+    if plain:
+        if window.column is not None:
+            raise ArgumentError(f"window={window!r}: a plain sequence has no columns; expected column=None")
+        return [("moments", var())]
+    named = list(dict.fromkeys(column for aggregate in wanted for column in aggregate.columns))
+    if window.column is None and len(named) != 1:
+        raise ArgumentError(
+            f"window={window!r}: expected column=, the one whose mean is watched; one of {listed(named)}"
+        )
+    return [("moments", var(window.column or named[0]))]
 
 
 def _aggregates(given: object) -> list[Aggregate]:

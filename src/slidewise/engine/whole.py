@@ -15,8 +15,10 @@ from slidewise.engine.arrange import Arranged
 from slidewise.engine.columns import Column, frozen
 from slidewise.engine.order import bound_values
 from slidewise.engine.plan import Plan
+from slidewise.engine.policies import Enforcer
 from slidewise.kernels.registers import BASE, HEAD, MASK, TAIL
 from slidewise.windows import bounds
+from slidewise.windows.policy import DataWindow
 from slidewise.windows.window import Around, Between, Expanding, Trailing, Window
 
 
@@ -36,6 +38,8 @@ def event_bounds(
     runs = runs_within(arranged, first, last)
     if isinstance(window, Between):
         return _between(plan, window, columns, arranged, runs, first, last)
+    if isinstance(window, DataWindow):
+        return _enforced(plan, window, columns, runs, first, last)
     if window.axis != "rows" and not isinstance(window, Expanding):
         return _measured(plan, window, arranged, runs, first, last)
     rows = np.arange(first, last, dtype=np.int64)
@@ -123,6 +127,23 @@ def lengths_of(plan: Plan, window: Window) -> tuple[Any, Any, Any]:
         return plan.amount(window, window.before), plan.amount(window, window.after), plan.amount(window, 0)
     assert isinstance(window, Trailing)
     return plan.extent(window), plan.amount(window, 0), plan.amount(window, window.coarse or 0)
+
+
+def _enforced(
+    plan: Plan, window: DataWindow, columns: dict[str, Column], runs: Any, first: int, last: int
+) -> tuple[Any, Any]:
+    """What a policy leaves of each run, from the run's first row on."""
+    enforcer = Enforcer(plan, window)
+    bank = enforcer.bank()
+    bank.add()
+    base = int(runs[0, 0])
+    parts = {name: columns[name].part(base, last) for use in enforcer.uses for name in use.needs}
+    zeros = np.zeros(len(runs), dtype=np.int64)
+    begin, asked_from, asked_to = runs[:, 0] - base, runs[:, 1] - base, runs[:, 2] - base
+    table = np.stack([zeros, zeros + 1, begin, asked_from, asked_to, asked_to], axis=1)
+    lo, hi = np.zeros(last - base, dtype=np.int64), np.zeros(last - base, dtype=np.int64)
+    enforcer.bounds(bank, parts, table, lo, hi)
+    return lo[first - base :] + base, hi[first - base :] + base
 
 
 def _between(

@@ -102,6 +102,8 @@ def _feed(state: Any, value: Any, seen: set[int]) -> None:
         state.update(f"array{value.dtype}{value.shape}".encode() + value.tobytes())
     elif isinstance(value, types.CodeType):
         _feed_code(state, value, seen)
+    elif isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
+        state.update(f"named tuple {value._fields}".encode())
     elif isinstance(value, (types.BuiltinFunctionType, np.ufunc)) or (
         isinstance(value, type) and value.__module__ in TRUSTED
     ):

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from slidewise.kernels.jit import Jit
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import HEAD, LAST, TAIL
 
@@ -29,18 +30,31 @@ class Steps:
 
     `clear(cols, R)` sets up the algorithm's own registers and extra partials for an empty window; HEAD, TAIL and LAST
     are already set. `insert(cols, R, p)` appends p and moves TAIL; `evict(cols, R)` drops the oldest and moves HEAD;
-    `query(cols, R)` gives the partial of the whole window, the identity if it is empty.
+    `query(cols, R)` gives the partial of the whole window, the identity if it is empty. An algorithm that drops many at
+    once for less than one after the other has `evict_to(cols, R, start)`: HEAD becomes `start`, at most TAIL.
     """
 
     clear: Callable[..., Any]
     insert: Callable[..., Any]
     evict: Callable[..., Any]
     query: Callable[..., Any]
+    evict_to: Callable[..., Any] | None = None
+
+    def dropping(self, jit: Jit) -> Callable[..., Any]:
+        """`evict_to`, or one `evict` after the other."""
+        evict = self.evict
+
+        def evict_to(cols: Any, R: Any, start: int) -> None:
+            while R[HEAD] < start:
+                evict(cols, R)
+
+        dropping: Callable[..., Any] = jit(evict_to) if self.evict_to is None else self.evict_to
+        return dropping
 
 
 def build_sweep(ops: Ops, steps: Steps) -> Any:
     """The loop for one monoid and one algorithm, at the speed of `ops`."""
-    clear, insert, evict, query = steps.clear, steps.insert, steps.evict, steps.query
+    clear, insert, evict_to, query = steps.clear, steps.insert, steps.dropping(ops.jit), steps.query
     lift_at, answer, vacant, identity = ops.lift_at, ops.answer, ops.vacant, ops.identity
     answers_empty = ops.monoid.answers_empty
 
@@ -69,8 +83,8 @@ def build_sweep(ops: Ops, steps: Steps) -> Any:
             shift = R[TAIL] - row
             for j in range(run[FIRST_ANSWER], run[LAST_ANSWER]):
                 start = lo[j] + shift
-                while R[HEAD] < start and R[HEAD] < R[TAIL]:
-                    evict(cols, R)
+                if R[HEAD] < start:
+                    evict_to(cols, R, min(start, R[TAIL]))
                 if R[TAIL] < start:  # the rows up to lo are in no window
                     R[HEAD] = start
                     R[TAIL] = start
@@ -90,8 +104,8 @@ def build_sweep(ops: Ops, steps: Steps) -> Any:
                 else:
                     answer(cols, outs, ok, j, query(cols, R))
             start = run[KEEP] + shift
-            while R[HEAD] < start and R[HEAD] < R[TAIL]:
-                evict(cols, R)
+            if R[HEAD] < start:
+                evict_to(cols, R, min(start, R[TAIL]))
             if R[TAIL] < start:
                 R[HEAD] = start
                 R[TAIL] = start

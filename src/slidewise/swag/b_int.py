@@ -26,7 +26,7 @@ from slidewise.kernels.registers import BASE, HEAD, MASK, MOVED, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.monoids.laws import same
 from slidewise.swag.card import Card
-from slidewise.swag.dyadic import cover_of
+from slidewise.swag.dyadic import cover_of, finish_of, node
 from slidewise.swag.positional import Ranged, Ranges
 
 
@@ -53,7 +53,7 @@ class BInt(Ranged):
     @staticmethod
     def build(ops: Ops, jit: Jit) -> Steps:
         store = ops.store
-        finish, rebuild, cover = _finish(ops, jit), _rebuild(ops, jit), cover_of(ops, jit)
+        finish, rebuild, cover = finish_of(ops, jit), _rebuild(ops, jit), cover_of(ops, jit)
 
         def clear(cols: Any, R: Any) -> None:
             pass
@@ -83,7 +83,7 @@ class BInt(Ranged):
     @staticmethod
     def ranges(ops: Ops, jit: Jit) -> Ranges:
         load, store = ops.load, ops.store
-        finish, rebuild, cover = _finish(ops, jit), _rebuild(ops, jit), cover_of(ops, jit)
+        finish, rebuild, cover = finish_of(ops, jit), _rebuild(ops, jit), cover_of(ops, jit)
 
         def query(cols: Any, R: Any, first: int, last: int) -> Any:
             if R[MOVED]:
@@ -117,36 +117,16 @@ class BInt(Ranged):
         while 1 << level <= tail - head:
             for q in range(-(-head >> level), tail >> level):
                 whole, left, right = (
-                    self._at(self._register(BASE) + _node(size, *of))
+                    self._at(self._register(BASE) + node(size, *of))
                     for of in ((level, q), (level - 1, 2 * q), (level - 1, 2 * q + 1))
                 )
                 assert same(whole, self.monoid.combine(left, right), slack), "an interval is its two halves"
             level += 1
 
 
-def _node(size: int, level: int, q: int) -> int:
-    """Where interval q of a level lies behind BASE, in a ring of `size` places (swag/dyadic.py)."""
-    width = size >> level
-    return (width + (q & (width - 1)) + size) & (2 * size - 1)
-
-
-def _finish(ops: Ops, jit: Jit) -> Any:
-    """Compute interval q of a level from its halves; 1 ⊕."""
-    combine, load, store = ops.combine, ops.load, ops.store
-    node = jit(_node)
-
-    def finish(cols: Any, R: Any, level: int, q: int) -> None:
-        base, size = R[BASE], R[MASK] + 1
-        left = load(cols, base + node(size, level - 1, 2 * q))
-        right = load(cols, base + node(size, level - 1, 2 * q + 1))
-        store(cols, base + node(size, level, q), combine(left, right))
-
-    return jit(finish)
-
-
 def _rebuild(ops: Ops, jit: Jit) -> Any:
     """After the ring was moved: every interval inside the window, level by level; < n ⊕."""
-    finish = _finish(ops, jit)
+    finish = finish_of(ops, jit)
 
     def rebuild(cols: Any, R: Any) -> None:
         level = 1

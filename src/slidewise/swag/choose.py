@@ -31,6 +31,7 @@ from typing import Literal
 
 from slidewise.errors import ArgumentError, listed
 from slidewise.monoids.monoid import Monoid
+from slidewise.swag.amta import Amta
 from slidewise.swag.b_int import BInt
 from slidewise.swag.block_tallies import BlockTallies
 from slidewise.swag.daba import Daba
@@ -38,6 +39,7 @@ from slidewise.swag.daba_lite import DabaLite
 from slidewise.swag.flatfit import FlatFIT
 from slidewise.swag.foa import Foa
 from slidewise.swag.ioa import Ioa
+from slidewise.swag.log_mta import LogMta
 from slidewise.swag.monotonic_deque import MonotonicDeque
 from slidewise.swag.reactive import Reactive
 from slidewise.swag.recalculate import Recalculate
@@ -62,6 +64,8 @@ ALGORITHMS: dict[str, type[Structure]] = {
     "flatfit": FlatFIT,
     "reactive": Reactive,
     "b_int": BInt,
+    "log_mta": LogMta,
+    "amta": Amta,
 }
 """Name -> class; a new algorithm is one file and one line here."""
 

@@ -44,3 +44,23 @@ def cover_of(ops: Ops, jit: Jit) -> Any:
         return combine(older, newer)
 
     return jit(cover)
+
+
+def node(size: int, level: int, q: int) -> int:
+    """Where the node over positions ``[q << level, (q + 1) << level)`` lies behind BASE, in a ring of `size`."""
+    width = size >> level
+    return (width + (q & (width - 1)) + size) & (2 * size - 1)
+
+
+def finish_of(ops: Ops, jit: Jit) -> Any:
+    """`finish(cols, R, level, q)`: compute a node from its two halves; 1 ⊕."""
+    combine, load, store = ops.combine, ops.load, ops.store
+    at = jit(node)
+
+    def finish(cols: Any, R: Any, level: int, q: int) -> None:
+        base, size = R[BASE], R[MASK] + 1
+        left = load(cols, base + at(size, level - 1, 2 * q))
+        right = load(cols, base + at(size, level - 1, 2 * q + 1))
+        store(cols, base + at(size, level, q), combine(left, right))
+
+    return jit(finish)

@@ -58,6 +58,8 @@ class Structure:
     tallies: ClassVar[bool] = False
     scratch: ClassVar[int] = 0
     live: ClassVar[tuple[int, int]] = (HEAD, TAIL)
+    bulk: ClassVar[bool] = False
+    """Evicts many at once: memory is given back when the next elements come, so that an eviction never waits for it."""
 
     @staticmethod
     def build(ops: Ops, jit: Jit) -> Steps:
@@ -139,6 +141,10 @@ class Structure:
             raise ArgumentError(f"n={n!r}: expected an integer of at least 0")
         if n > len(self):
             raise IndexError(f"evict_many({n}) from a window of {len(self)}")
+        self._drop(int(n))
+
+    def _drop(self, n: int) -> None:
+        """Drop the n oldest elements, which are there."""
         self._sweep((), 0, lo=[n - len(self)], hi=[0], min_rows=NEVER)
 
     def query(self) -> Any:
@@ -197,7 +203,8 @@ class Structure:
             runs = np.array(runs, dtype=np.int64)
             valid = np.zeros(0, dtype=np.bool_) if valid is None else valid
         sweep_of(type(self), ops)(bank.cols, bank.regs, inputs, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
-        self._give_back()
+        if rows or not self.bulk:
+            self._give_back()
         return outs, ok
 
     def _answers(self, outs: tuple[Any, ...], ok: Any) -> list[Any]:

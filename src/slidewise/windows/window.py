@@ -79,7 +79,7 @@ class Window:
         raise ArgumentError(f"every({shown(step)}): is for trailing windows, not for {self!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        """The window as plain values; `from_dict` makes it again."""
+        """The window as plain values; `from_dict` of windows/stored.py makes it again."""
         return {"window": type(self).__name__, **{field.name: getattr(self, field.name) for field in fields(self)}}
 
     def _options(self) -> list[str]:
@@ -88,18 +88,6 @@ class Window:
             *([f"min_rows={self.min_rows}"] if self.min_rows else []),
             *([f"ties={self.ties!r}"] if self.ties != "apart" else []),
         ]
-
-
-def from_dict(stored: dict[str, Any]) -> Window:
-    """The window that `Window.to_dict` wrote down.
-
-    >>> import slidewise as sw
-    >>> from_dict(sw.trailing("1 h").to_dict())
-    trailing('1 h')
-    """
-    given = dict(stored)
-    kinds = {kind.__name__: kind for kind in KINDS}
-    return kinds[given.pop("window")](**given)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -206,9 +194,6 @@ class Between(Window):
 
     def __repr__(self) -> str:
         return f"between({', '.join([repr(self.lo), repr(self.hi), *self._options()])})"
-
-
-KINDS: tuple[type[Window], ...] = (Trailing, Expanding, Session, Around, Between)
 
 
 def _said(length: Length, axis: str) -> str:

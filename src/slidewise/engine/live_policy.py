@@ -1,0 +1,87 @@
+"""The slide policy of a window that is fed event by event: its uses beside the answer's own structure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slidewise.engine.fed import Fed
+from slidewise.engine.plan import used_by
+from slidewise.engine.policies import code_of, decide_of
+from slidewise.kernels.ops import object_ops
+from slidewise.kernels.registers import HEAD
+from slidewise.kernels.uses import Use
+from slidewise.monoids.codec import codec_of
+from slidewise.monoids.kinds import Kind
+from slidewise.monoids.monoid import Monoid
+from slidewise.swag.amta import Amta
+from slidewise.windows.policy import Adwin, DataWindow
+
+
+class LivePolicy:
+    """What a policy sees of a live window, as one partial per event in an Amortized MTA; O(1) amortized per event."""
+
+    def __init__(self, window: DataWindow, kind: Kind) -> None:
+        named = used_by(window, (), plain=True)
+        self.window = window
+        self._fed = [Fed(aggregate, f"uses[{name!r}]") for name, aggregate in named]
+        self._monoids: list[Monoid] = [fed.monoid(kind) for fed in self._fed]
+        uses = [
+            Use(name, object_ops(monoid, len(fed.inputs)), len(fed.inputs))
+            for (name, _), fed, monoid in zip(named, self._fed, self._monoids, strict=True)
+        ]
+        self._code = code_of(window, uses)
+        self._decide = decide_of(window, self._code)
+        self._structure = Amta(self._code.ops.monoid)
+
+    def insert(self, value: Any, position: int, now: Any) -> None:
+        """Append an event."""
+        inputs, valids = [], []
+        for fed in self._fed:
+            counts = fed.counts(value)
+            inputs.append(tuple([part] for part in fed.taken(value, position, now)) if counts else ())
+            valids.append([counts])
+        self._structure.insert(self._code.lift_row(inputs, valids, 0))
+
+    def enforce(self) -> int:
+        """Evict what the policy evicts; how many events that is."""
+        structure, before = self._structure, len(self._structure)
+        if before == 0:
+            return 0
+        while True:
+            head = structure.register(HEAD)
+            gone = int(self._decide(*structure.raw())) - head
+            if gone == 0:
+                break
+            structure.evict_many(gone)
+            if not isinstance(self.window, Adwin) or len(structure) == 0:
+                break
+        return before - len(structure)
+
+    def evict_many(self, n: int) -> None:
+        """Drop the n oldest events; O(log n)."""
+        self._structure.evict_many(n)
+
+    def __len__(self) -> int:
+        return len(self._structure)
+
+    def check(self) -> None:
+        """Assert the invariants of its tree; O(n)."""
+        self._structure.check()
+
+    def state(self) -> tuple[list[int], list[Any]]:
+        """What a snapshot needs: registers, and partials as plain values."""
+        registers, partials, _ = self._structure.state()
+        codecs = [codec_of(monoid)[0] for monoid in self._monoids]
+        plain = [
+            [(encode(part), seen) for encode, (part, seen) in zip(codecs, partial, strict=True)] for partial in partials
+        ]
+        return registers, plain
+
+    def set_state(self, registers: list[int], plain: list[Any]) -> None:
+        """Continue from what `state` returned."""
+        codecs = [codec_of(monoid)[1] for monoid in self._monoids]
+        partials = [
+            tuple((decode(part), seen) for decode, (part, seen) in zip(codecs, partial, strict=True))
+            for partial in plain
+        ]
+        self._structure.set_state(registers, partials, [])

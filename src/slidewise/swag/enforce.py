@@ -1,0 +1,139 @@
+"""A slide policy over rows: after each insert, the longest prefix for which it holds leaves. It gives bounds only.
+
+    rows      i ──►   insert row i, find the prefix that leaves, evict it:  lo[i] = HEAD, hi[i] = i + 1
+
+What the answers are is then up to any algorithm over those bounds, which only rise. The policy's own aggregates are
+kept by Amortized MTA: O(1) combines per row on average, O(log n) looks however much leaves. Runs are in the layout of
+windows/bounds.py.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from slidewise.errors import ArgumentError
+from slidewise.kernels.registers import BASE, HEAD, LAST, TAIL
+from slidewise.kernels.uses import LEAVES, STAYS, UsesOps
+from slidewise.swag.amta import Amta
+from slidewise.swag.mta import longest_of, value_of
+from slidewise.windows.bounds import ANSWER_FROM, ANSWER_TO, FIRST, FRESH, SLOT
+
+
+def build_enforce(uses: UsesOps, decide: Any, repeat: bool = False) -> Any:
+    """The loop for one policy, at the speed of its ops; ``decide(cols, R)`` is the position of the first that stays.
+
+    `repeat`: it is asked again of what stays, until nothing leaves.
+    """
+    ops, lift_row = uses.ops, uses.lift_row
+    steps = Amta.build(ops, ops.jit)
+    clear, insert, evict_to = steps.clear, steps.insert, steps.evict_to
+    assert evict_to is not None
+
+    def enforce(cols: Any, regs: Any, inputs: Any, valids: Any, runs: Any, current: bool, lo: Any, hi: Any) -> None:
+        for r in range(len(runs)):
+            run = runs[r]
+            R = regs[run[SLOT]]
+            if run[FRESH]:
+                R[HEAD] = 0
+                R[TAIL] = 0
+                R[LAST] = -1
+                clear(cols, R)
+            shift = R[TAIL] - run[FIRST]
+            for row in range(run[FIRST], run[ANSWER_TO]):
+                asked = row >= run[ANSWER_FROM]
+                if asked and not current:
+                    lo[row] = R[HEAD] - shift
+                    hi[row] = row
+                insert(cols, R, lift_row(inputs, valids, row))
+                stays = decide(cols, R)
+                while stays > R[HEAD]:
+                    evict_to(cols, R, stays)
+                    if repeat and stays < R[TAIL]:
+                        stays = decide(cols, R)
+                if asked and current:
+                    lo[row] = R[HEAD] - shift
+                    hi[row] = row + 1
+
+    return ops.kernel(enforce)
+
+
+def by_policy(uses: UsesOps) -> Any:
+    """`decide` for a monotone policy: O(log n) looks."""
+    ops, jit = uses.ops, uses.ops.jit
+    levels = Amta.levels_of(ops, jit)
+    query, ready = Amta.build(ops, jit).query, levels.ready
+    longest = longest_of(ops.combine, value_of(ops, levels, jit), ops.identity, levels.whole, uses.holds, jit)
+
+    def decide(cols: Any, R: Any) -> int:
+        ready(cols, R)
+        return int(longest(cols, R, query(cols, R)))
+
+    return jit(decide)
+
+
+def by_every_prefix(uses: UsesOps, shown: str) -> Any:
+    """`decide` for trying a policy out: asks about every prefix, and raises where it is not monotone; O(n) looks."""
+    ops = uses.ops
+    query, combine, load, holds = Amta.build(ops, ops.jit).query, ops.combine, ops.load, uses.holds
+    place = Amta.levels_of(ops, ops.jit).place
+
+    def decide(cols: Any, R: Any) -> int:
+        total, old, stays, failed = query(cols, R), ops.identity, R[HEAD], -1
+        for position in range(R[HEAD], R[TAIL]):
+            old = combine(old, load(cols, R[BASE] + place(R, 0, position)))
+            said = holds(total, old)
+            if said == STAYS and failed < 0:
+                failed = position + 1 - R[HEAD]
+            elif said == LEAVES and failed >= 0:
+                raise ArgumentError(
+                    f"window={shown}: the policy is not monotone: with {R[TAIL] - R[HEAD]} events in the window it "
+                    f"holds for the oldest {position + 1 - R[HEAD]}, and not for the oldest {failed}"
+                )
+            elif said == LEAVES:
+                stays = position + 1
+        return int(stays)
+
+    return decide
+
+
+def by_change(uses: UsesOps, moments: Any, delta: float) -> Any:
+    """`decide` of ADWIN: the longest older part whose mean differs from the rest's; O(log n) cuts.
+
+    The cuts are where the window falls into whole nodes, the largest that fit, from the oldest on: close together near
+    both ends. ``moments(partial)`` gives (count, mean, sum of squares about it).
+    """
+    ops, jit = uses.ops, uses.ops.jit
+    levels, query = Amta.levels_of(ops, jit), Amta.build(ops, jit).query
+    whole, place, ready = levels.whole, levels.place, levels.ready
+    combine, load, identity = ops.combine, ops.load, ops.identity
+    differs = jit(_differs)
+
+    def decide(cols: Any, R: Any) -> int:
+        ready(cols, R)
+        n, mean, squares = moments(query(cols, R))
+        position, tail, base, level, stays = R[HEAD], R[TAIL], R[BASE], 0, R[HEAD]
+        old = identity
+        while n > 1 and position < tail:
+            while not (position >> level) & 1 and whole(R, level + 1, position >> (level + 1)):
+                level += 1
+            while not whole(R, level, position >> level):
+                level -= 1
+            q = position >> level
+            old = combine(old, load(cols, base + place(R, level, q)))
+            position = (q + 1) << level
+            older, older_mean, _ = moments(old)
+            if position < tail and 0 < older < n and differs(n, mean, squares, older, older_mean, delta):
+                stays = position
+        return int(stays)
+
+    return jit(decide)
+
+
+def _differs(n: float, mean: float, squares: float, older: float, older_mean: float, delta: float) -> bool:
+    """Do the means of both parts lie further apart than chance allows?"""
+    newer = n - older
+    newer_mean = (n * mean - older * older_mean) / newer
+    inverse = 1.0 / older + 1.0 / newer
+    chance = math.log(2.0 * math.log(n) / delta)
+    return abs(older_mean - newer_mean) > math.sqrt(2.0 * inverse * squares / n * chance) + 2.0 / 3.0 * inverse * chance
