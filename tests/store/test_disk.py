@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from slidewise.store import Store, keys
 
 lmdb = pytest.importorskip("lmdb")
 
-from slidewise.store import disk  # noqa: E402
+from slidewise.store import lmdb_file  # noqa: E402
 
 PAGE = bytes(range(256)) * 64
 
@@ -93,7 +95,7 @@ def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
 
 
 def test_the_map_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "MAP_BYTES", 2**17)
+    monkeypatch.setattr(lmdb_file, "MAP_BYTES", 2**17)
     with stores.open(f"disk:{tmp_path}/store") as store:
         for k in range(150):
             store.put_many(batch(k))
@@ -104,8 +106,29 @@ def test_the_map_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         holds(store, 200)
 
 
+def test_the_map_grows_under_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lmdb_file, "MAP_BYTES", 2**17)
+    with stores.open(f"disk:{tmp_path}/store?durability=relaxed") as store, ThreadPoolExecutor(3) as pool:
+        store.put_many(batch(0))
+        stop = threading.Event()
+
+        def read() -> int:
+            rounds = 0
+            while not stop.is_set():
+                assert store.get_many([keys.page("w", 0, 0)]) == [PAGE]
+                rounds += 1
+            return rounds
+
+        readers = [pool.submit(read) for _ in range(3)]
+        for k in range(1, 300):
+            store.put_many(batch(k))
+        stop.set()
+        assert all(reader.result(10) > 5 for reader in readers)
+        holds(store, 300)
+
+
 def test_another_process_grows_the_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "MAP_BYTES", 2**17)
+    monkeypatch.setattr(lmdb_file, "MAP_BYTES", 2**17)
     url = f"disk:{tmp_path}/store"
     program = (
         "import sys; from slidewise import store as stores; from slidewise.store import keys;"
