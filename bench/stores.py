@@ -43,11 +43,15 @@ WINDOW_BYTES = 2**25 * 8 * 2
 BRANCH = 23
 SNAPSHOT = bytes(2048)
 FLUSH_BYTES = 2 * 2**20
-LEAST_GROWTH_MB = 64.0
+MOST_GROWTH_MB = 64.0
 """Private memory that a window of 2^25 doubles may add (the spec's bound, of which the store is only a part)."""
 
-READ_LIMIT_MS = 1.0
-"""What a bulk eviction on the embedded store may take; the branch's pages, read warm, must fit in it."""
+READ_LIMIT_MS = {US: 1.0, REDIS: 5.0}
+"""What a bulk eviction may take; the branch's pages, read warm, must fit in it."""
+
+
+class WrongPageError(Exception):
+    """A contestant returned what was not written."""
 
 
 class Append:
@@ -127,8 +131,8 @@ def measure(
 
     numbers = branch()
     for number, blob in zip(numbers, store.get_many([keys.page("bench", 0, k) for k in numbers]), strict=True):
-        if unseal(blob, keys.page("bench", 0, number), "nodes", who) != pages.payload(number):
-            raise AssertionError(f"{who}: page {number} came back as another")
+        if blob is None or unseal(blob, keys.page("bench", 0, number), "nodes", who) != pages.payload(number):
+            raise WrongPageError(f"page {number} came back as another")
     timings["read, warm"] = BRANCH, [_read(store, branch()) for _ in range(100)]
     figures["private memory, MB"] = _private_mb() - before
     if who != REDIS:
@@ -200,7 +204,11 @@ def run(quick: bool, say: Callable[[str], None]) -> Report:
                 say("redis-server is not installed: left out")
                 continue
             say(f"{who}, pages of {size:,} bytes")
-            timings, figures[who, size] = _in_a_process(who, size, window)
+            try:
+                timings, figures[who, size] = _in_a_process(who, size, window)
+            except WrongPageError as wrong:
+                report.timings.append(Timing({"work": "fill", "page": size}, who, window // size, wrong=str(wrong)))
+                continue
             for name, (rows, seconds) in timings.items():
                 report.timings.append(Timing({"work": name, "page": size}, who, rows, tuple(seconds)))
     _tables(report, figures)
@@ -250,12 +258,11 @@ def _tables(report: Report, figures: dict[tuple[str, int], dict[str, float]]) ->
         rows.append([who, f"{size:,}", f"{found['fill, MB/s']:,.0f}", f"{memory:,.1f}", f"{file:,.0f}"])
         if who == US:
             what = f"pages of {size:,} bytes: private memory gained by filling and reading, MB"
-            report.bars.append(Bar(what, memory, LEAST_GROWTH_MB))
-            warm = report.find({"work": "read, warm", "page": size}, US)
-            assert warm is not None
-            assert warm.nanoseconds is not None
-            what = f"pages of {size:,} bytes: {BRANCH} random pages, warm, ms"
-            report.bars.append(Bar(what, warm.nanoseconds * BRANCH / 1e6, READ_LIMIT_MS))
+            report.bars.append(Bar(what, memory, MOST_GROWTH_MB))
+        warm = report.find({"work": "read, warm", "page": size}, who)
+        if who in READ_LIMIT_MS and warm is not None and warm.nanoseconds is not None:
+            what = f"pages of {size:,} bytes: {who}, {BRANCH} random pages, warm, ms"
+            report.bars.append(Bar(what, warm.nanoseconds * BRANCH / 1e6, READ_LIMIT_MS[who]))
     report.tables[f"a window's pages, all of them ({'quick' if report.quick else '2^25 doubles with their tree'})"] = (
         rows
     )
