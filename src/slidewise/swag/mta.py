@@ -15,10 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from slidewise.errors import ArgumentError
 from slidewise.kernels.jit import Jit, plain
 from slidewise.kernels.ops import Ops
-from slidewise.kernels.registers import BASE, HEAD, MOVED, TAIL
+from slidewise.kernels.registers import BASE, HEAD, LAST, MOVED, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.kernels.uses import LEAVES, STAYS
 from slidewise.monoids.laws import same
@@ -165,8 +167,18 @@ class Mta(Structure):
         """The node over positions ``[q << level, (q + 1) << level)``, as plain Python values."""
         return self._at(self.register(BASE) + self._plain_levels().place(self._bank.regs[0], level, q))
 
+    def query(self) -> Any:
+        # This and `_drop` are kernels of their own: the sweep's preparations take longer than a bulk eviction does.
+        ops = self._ops
+        if not ops.compiled or (self.register(LAST) < self.register(HEAD) and not self.monoid.answers_empty):
+            return super().query()
+        outs, ok = ops.outputs(1), np.ones(1, dtype=np.bool_)
+        ask = ops.built((type(self), "ask"), lambda: _build_ask(ops, self.build(ops, ops.jit)))
+        ask(*self.raw(), outs, ok)
+        (answer,) = self._answers(outs, ok)
+        return answer
+
     def _drop(self, n: int) -> None:
-        # By a kernel of its own: the sweep's preparations take longer than the eviction.
         ops = self._ops
         if not ops.compiled:
             super()._drop(n)
@@ -181,6 +193,15 @@ class Mta(Structure):
     def raw(self) -> tuple[Any, Any]:
         """Columns and registers, as the steps take them."""
         return self._bank.cols, self._bank.regs[0]
+
+
+def _build_ask(ops: Ops, steps: Steps) -> Any:
+    query, answer = steps.query, ops.answer
+
+    def ask(cols: Any, R: Any, outs: Any, ok: Any) -> None:
+        answer(cols, outs, ok, 0, query(cols, R))
+
+    return ops.kernel(ask)
 
 
 def _build_drop(ops: Ops, steps: Steps) -> Any:
