@@ -8,27 +8,25 @@ its own event. A session is dropped as a whole when the first event after its ga
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import pyarrow as pa
-
-from slidewise.engine.columns import dtype_of
 from slidewise.engine.events import ACCEPTS, fitting, kind_of_value, nanos, place, python_value
 from slidewise.engine.fed import Fed
 from slidewise.engine.live_policy import LivePolicy
-from slidewise.engine.plan import make_ops, used_by
-from slidewise.engine.stored import NAME, StoredState
+from slidewise.engine.live_start import in_memory, in_store, refuse_at_once
+from slidewise.engine.plan import used_by
+from slidewise.engine.stored import NAME, StoredState, new_state
 from slidewise.engine.times import NEWEST, FarTimes, NearTimes, Times
 from slidewise.errors import ArgumentError, bad, listed, shown, whole
-from slidewise.monoids.aggregate import Aggregate, Family
+from slidewise.monoids.aggregate import Aggregate
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.store.base import Store
 from slidewise.swag.amta import LEVELS, Amta
-from slidewise.swag.choose import Choice, check_name, choose
+from slidewise.swag.choose import Choice, check_name
 from slidewise.windows.policy import DataWindow
-from slidewise.windows.window import Around, Between, Expanding, Session, Trailing, Window
+from slidewise.windows.window import Around, Between, Session, Trailing, Window
 
 
 class LiveWindow:
@@ -101,13 +99,18 @@ class LiveWindow:
         self._events = 0
         self._policy: LivePolicy | None = None
         self._uses = [Fed(one, f"uses[{name!r}]") for name, one in used_by(window, (), plain=True)]
-        self._refuse_at_once()
-        self._stored = store if store is None or isinstance(store, StoredState) else _new_state(store, name)
-        if self._stored is not None and self._keeps_times:
-            types = ("int64",) if window.by_time else None
-            self._times = FarTimes(self._stored.structure(NEWEST, types, 1, LEVELS))
-        if kind is not None or self._takes_any:
-            self._start(self._fed.monoid(kind or "object"))
+        refuse_at_once(self._fed, algorithm, kind)
+        self._stored = store if store is None or isinstance(store, StoredState) else new_state(store, name)
+        try:
+            if self._stored is not None and self._keeps_times:
+                types = ("int64",) if window.by_time else None
+                self._times = FarTimes(self._stored.structure(NEWEST, types, 1, LEVELS))
+            if kind is not None or self._takes_any:
+                self._start(self._fed.monoid(kind or "object"))
+        except BaseException:
+            if self._stored is not None:
+                self._stored.close()
+            raise
 
     # ---- the window ----
     def push(self, value: Any, time: object = None) -> Any:
@@ -116,20 +119,11 @@ class LiveWindow:
         A value of None takes a place and has no value. Windows by time need `time`, windows along the order a number
         for it; it must not fall.
         """
-        if isinstance(self.window, Session):
-            self._close_session(time)
-        now = self._insert(value, time)
-        if self._policy is not None:
-            self._drop(self._policy.enforce())
-        elif self.window.rows is not None:
-            self.evict_many(max(0, len(self) - self.window.rows))
-        else:
-            self.evict_many(self._expired(now))
-        return self.query()
+        return self._whole(self._push, *self._entering(value, time))
 
     def insert(self, value: Any, time: object = None) -> None:
         """Insert an event without dropping any."""
-        self._insert(value, time)
+        self._whole(self._insert, *self._entering(value, time))
 
     def evict(self) -> None:
         """Drop the oldest event; IndexError if there is none."""
@@ -140,6 +134,21 @@ class LiveWindow:
         n = whole("n", n, least=0)
         if n > len(self):
             raise IndexError(f"evict_many({n}) from a window of {len(self)}" if n > 1 else "evict from an empty window")
+        self._whole(self._evict, n)
+
+    def _push(self, value: Any, now: Any) -> Any:
+        if isinstance(self.window, Session):
+            self._close_session(now)
+        self._insert(value, now)
+        if self._policy is not None:
+            self._drop(self._policy.enforce())
+        elif self.window.rows is not None:
+            self._evict(max(0, len(self) - self.window.rows))
+        else:
+            self._evict(self._expired(now))
+        return self._answer()
+
+    def _evict(self, n: int) -> None:
         if self._policy is not None:
             self._policy.evict_many(n)
         self._drop(n)
@@ -156,9 +165,9 @@ class LiveWindow:
 
     def query(self) -> Any:
         """The answer over what is in the window; None (null) if it holds no value, or fewer rows than `min_rows`."""
-        if len(self) < self.window.min_rows:
-            return None
-        return self._empty() if self._structure is None else self._structure.query()
+        if self._stored is not None:
+            self._stored.ready()
+        return self._answer()
 
     def extend(self, values: Iterable[Any], times: Iterable[object] | None = None) -> list[Any]:
         """`push` each value; their answers.
@@ -174,6 +183,19 @@ class LiveWindow:
     def __len__(self) -> int:
         """How many events the answer covers, null ones included."""
         return self._nulls_before if self._structure is None else len(self._structure)
+
+    @property
+    def events(self) -> int:
+        """How many events have come so far: after `restore`, where in the stream to go on.
+
+        >>> import slidewise as sw
+        >>> live = sw.LiveWindow(sw.sum(), sw.trailing(2))
+        >>> live.extend([1, 2, 3])
+        [1, 3, 5]
+        >>> live.events, len(live)
+        (3, 2)
+        """
+        return self._events
 
     def explain(self) -> str:
         """Which rung of the ladder (`slidewise.swag.choose`) serves this window, why, and what a step costs.
@@ -250,76 +272,69 @@ class LiveWindow:
         """Make the window, as it is now, durable in its store; without a store there is nothing to do.
 
         One atomic batch: after kill -9 at any moment, `restore` gives the window as it was at the last `flush` that
-        returned, or at one that was on its way.
+        returned, or at one that was on its way. After an error nothing is lost, and it may be called again.
         """
-        from slidewise.engine.live_snapshot import write_down
-
         if self._stored is not None:
-            write_down(self, self._stored)
+            self.snapshot()
 
-    def close(self) -> None:
-        """Flush, and let another process have the window; without a store there is nothing to do."""
-        if self._stored is not None and not self._stored.closed:
-            try:
-                self.flush()
-            finally:
-                self._stored.close()
+    def close(self, *, flush: bool = True) -> None:
+        """Flush, and let another process have the window; without a store there is nothing to do.
+
+        If it cannot be flushed the window stays open, and `close` may be called again; with ``flush=False`` it is given
+        up as it was when it was last flushed.
+        """
+        if self._stored is None or self._stored.closed:
+            return
+        if flush:
+            self.flush()
+            self._stored.finish()
+        self._stored.close()
 
     def __enter__(self) -> LiveWindow:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        if self._stored is not None and kind is not None:
-            self._stored.close()  # as it was at the last flush
-        self.close()
+        self.close(flush=kind is None)
 
     # ---- inside ----
+    def _whole(self, step: Callable[..., Any], *arguments: Any) -> Any:
+        """Take a step; where an error of the store stops it halfway, the window is as it was before."""
+        stored = self._stored
+        if stored is None:
+            return step(*arguments)
+        stored.ready()
+        before = self._events, self._newest, self._waiting, self._nulls_before
+        marked = stored.mark()
+        try:
+            return step(*arguments)
+        except BaseException:
+            stored.back_to(marked)
+            self._events, self._newest, self._waiting, self._nulls_before = before
+            raise
+
+    def _answer(self) -> Any:
+        if len(self) < self.window.min_rows:
+            return None
+        return self._empty() if self._structure is None else self._structure.query()
+
     @property
     def _takes_any(self) -> bool:
         """True if neither the aggregate nor the policy waits to see what the values are."""
         return self._fed.any_kind and all(one.any_kind for one in self._uses)
 
-    def _exact(self, monoid: Monoid) -> bool:
-        """True if partials are of integers: a built-in with integers in its identity, and no decimals lifted to it."""
-        parts = monoid.identity if isinstance(monoid.identity, tuple) else (monoid.identity,)
-        built_in = isinstance(self.aggregate.source, Family)
-        return built_in and self._kind != "decimal" and all(isinstance(part, int) for part in parts)
-
     def _start(self, monoid: Monoid) -> None:
-        # A tally alone cannot be read back from a snapshot; with one, the window keeps its events.
-        whole_only = isinstance(self.window, Expanding | Session) and monoid.tally is None
-        arity = len(self._fed.inputs) or 1
-        if self._stored is not None:
-            self.choice = choose(monoid, algorithm="amta")
-            self._structure = self._stored.structure(monoid, self._stored_types(monoid), arity)
+        kind = self._kind or "object"
+        if self._stored is None:
+            choice, structure = in_memory(self._fed, monoid, self.window, self.algorithm, kind)
         else:
-            self.choice = choose(monoid, algorithm=self.algorithm, whole_only=whole_only, exact=self._exact(monoid))
-            structure = self.choice.structure
-            types = _types_of(monoid, self._fed.kinds(self._kind or "object")) if structure.tallies else None
-            self._structure = structure(monoid, types=types, arity=arity)
+            choice, structure = in_store(self._fed, monoid, self._stored, kind)
         if isinstance(self.window, DataWindow):
-            self._policy = LivePolicy(self.window, self._kind or "object", self._policy_structure)
+            self._policy = LivePolicy(self.window, kind, self._policy_structure)
+        self.choice, self._structure = choice, structure
         for k in range(self._nulls_before):
             self._structure.insert_null()
             if self._policy is not None:
                 self._policy.insert(None, k, None)
-
-    def _refuse_at_once(self) -> None:
-        """Raise if the algorithm that was asked for can serve no value whatever its kind."""
-        refusals: list[ArgumentError] = []
-        for kind in ACCEPTS if self._kind is None else (self._kind,):
-            try:
-                monoid = self._fed.monoid(kind)
-            except ArgumentError:  # not a kind that it takes
-                continue
-            try:
-                choose(monoid, algorithm=self.algorithm)
-            except ArgumentError as error:
-                refusals.append(error)
-            else:
-                return
-        if refusals:
-            raise refusals[0]
 
     def _empty(self) -> Any:
         """The answer before the first value: null, or what the aggregate answers for none whatever their kind."""
@@ -329,12 +344,6 @@ class LiveWindow:
             return None
         return monoid.lowered(monoid.identity) if monoid.answers_empty else None
 
-    def _stored_types(self, monoid: Monoid) -> tuple[str, ...] | None:
-        """Raw numbers in the store's pages where the values are floats and the monoid compiles; else objects."""
-        if self._kind != "float" or self._fed.own or len(self._fed.inputs) != 1 or self._fed.counts_rows:
-            return None
-        return ("float64",) if make_ops(monoid, [pa.float64()]).compiled else None
-
     def _policy_structure(self, monoid: Monoid) -> Amta:
         return Amta(monoid) if self._stored is None else self._stored.structure(monoid, None, 1, LEVELS)
 
@@ -343,10 +352,13 @@ class LiveWindow:
         """True if each event's time is needed to know when it leaves."""
         return isinstance(self.window, Trailing) and self.window.axis != "rows"
 
-    def _insert(self, value: Any, time: object) -> Any:
-        """Check an event, let the one that waited in, then this one, or let it wait; its time."""
+    def _entering(self, value: Any, time: object) -> tuple[Any, Any]:
+        """An event, checked: its value as the monoid takes it, and its time."""
         now = self._time(time)
-        value = self._fitting(value)
+        return self._fitting(value), now
+
+    def _insert(self, value: Any, now: Any) -> None:
+        """Let the event that waited in, then this one, or let it wait."""
         self._events += 1
         self._newest = now
         if self._waiting is not None:
@@ -354,7 +366,6 @@ class LiveWindow:
         self._waiting = None if self.window.include_current else (value, now)
         if self.window.include_current:
             self._put(value, now)
-        return now
 
     def _put(self, value: Any, now: Any) -> None:
         position = self._events - 1 if self.window.include_current else self._events - 2
@@ -381,12 +392,12 @@ class LiveWindow:
             return self._times.older(now, or_equal=False)
         return self._times.older(oldest, or_equal=window.coarse is None)
 
-    def _close_session(self, time: object) -> None:
+    def _close_session(self, now: Any) -> None:
         """Drop all events if this one is after the gap."""
-        now, window = self._time(time), self.window
+        window = self.window
         assert isinstance(window, Session)
         if self._newest is not None and now != self._newest and now - self._newest > window.gap and len(self):
-            self.evict_many(len(self))
+            self._evict(len(self))
 
     def _fitting(self, value: Any) -> Any:
         """The value as the monoid takes it; the first one decides the kind."""
@@ -404,26 +415,8 @@ class LiveWindow:
                 raise bad("time", time, f"no time: {self.window!r} counts rows")
             return None
         now = nanos(time) if self.window.by_time else place(time)
+        if self.window.by_time and self._stored is not None and not -(2**63) <= now < 2**63:
+            raise bad("time", time, "a time from 1677 to 2262: a store keeps nanoseconds in 64 bits")
         if self._newest is not None and now < self._newest:
             raise ArgumentError(f"time={shown(time)}: is before the newest event; expected times that never fall")
         return now
-
-
-def _new_state(store: str | Store, name: str) -> StoredState:
-    """A place in a store that has no such window yet."""
-    state = StoredState(store, name, create=True)
-    if state.exists():
-        where = state.where
-        state.close()
-        raise ArgumentError(
-            f"name={name!r}: {where} is there; LiveWindow.restore goes on with it, or choose another name"
-        )
-    return state
-
-
-def _types_of(monoid: Monoid, kinds: tuple[Kind, ...]) -> tuple[str, ...] | None:
-    """The dtypes of a tally worth its machine code, a large one of numbers; None for object mode."""
-    dtypes = tuple(dtype_of(kind) for kind in kinds)
-    if monoid.tally is None or monoid.tally.size < 256 or None in dtypes:
-        return None
-    return tuple(dtype for dtype in dtypes if dtype is not None)

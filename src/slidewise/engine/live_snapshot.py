@@ -67,6 +67,7 @@ def _header(live: LiveWindow) -> dict[str, Any]:
 # ---- in a store -----------------------------------------------------------------------------------------------------
 def write_down(live: LiveWindow, state: StoredState) -> bytes:
     """The window's meta record, durable in its store with the pages it refers to; O(log n)."""
+    state.check_open()
     structure = live._structure
     small = {**_header(live), "partial": None if structure is None else partial_schema(structure.monoid)}
     shown = {"window": repr(live.window), "aggregate": repr(live.aggregate), "elements": len(live)}
@@ -80,17 +81,22 @@ def from_store(
     state = StoredState(store, name, create=False)
     try:
         header, parts, small = state.read()
-        small = json.loads(small)
-        aggregate = _aggregate_of(small, aggregate)
-        window = _window_of(small, window)
-        live = kind(aggregate, window, small["algorithm"], state, kind=small["kind"])
-        structure = live._structure
-        if small["partial"] != (None if structure is None else partial_schema(structure.monoid)):
-            raise SnapshotError(
-                f"{state.where}: its partials are {small['partial']}, which {aggregate!r} does not have"
-            )
-        _place(live, small)
-        state.fill(header, parts)
+        try:
+            small = json.loads(small)
+            aggregate = _aggregate_of(small, aggregate)
+            window = _window_of(small, window)
+            live = kind(aggregate, window, small["algorithm"], state, kind=small["kind"])
+            schema = None if live._structure is None else partial_schema(live._structure.monoid)
+            if small["partial"] != schema:
+                raise SnapshotError(f"its partials are {small['partial']}, {aggregate!r} has {schema}")
+            _place(live, small)
+            state.fill(header, parts)
+        except ArgumentError as error:
+            raise ArgumentError(str(error).replace("the snapshot", state.where, 1)) from error
+        except SnapshotError as error:
+            raise SnapshotError(f"{state.where}: {error}") from error
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise SnapshotError(f"{state.where}: does not fit this version: {error}") from error
     except BaseException:
         state.close()
         raise

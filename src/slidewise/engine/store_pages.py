@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Lock
 
 import numpy as np
@@ -23,8 +23,8 @@ from slidewise.store.keys import page
 from slidewise.store.pages import seal, unseal
 from slidewise.swag.paged_amta import PAGE, Columns
 
-BUFFER = 512
-"""Nodes that wait before the background is woken, as in the paper: a page."""
+NUMBER_BYTES = 8
+"""Of a page's number at the end of its key (store/keys.py)."""
 
 MOST_WAITING = 256
 """Pages that may wait before the window does."""
@@ -33,23 +33,26 @@ MOST_WAITING = 256
 class PageWriter:
     """All pages of one window on their way into the store, and back; calls come from one thread."""
 
-    def __init__(self, store: Store, name: str, claim: Claim, buffer: int = BUFFER) -> None:
+    def __init__(self, store: Store, name: str, claim: Claim) -> None:
         self.store, self.name, self.claim = store, name, claim
-        self._wake = max(1, buffer // PAGE)
         self._waiting: dict[bytes, bytes] = {}
         self._lock = Lock()
         self._background = ThreadPoolExecutor(1, thread_name_prefix="slidewise-pages")
         self._running: Future[None] | None = None
 
-    def put(self, key: bytes, blob: bytes) -> None:
-        """Take a sealed page."""
-        with self._lock:
-            self._waiting[key] = blob
-            many = len(self._waiting)
-        if many >= self._wake:
+    def ready(self) -> None:
+        """Raise what went wrong in the background, and wait while too much waits for it."""
+        if len(self._waiting) >= MOST_WAITING:
             self._start()
-        if many >= MOST_WAITING:
             self.wait()
+        elif self._running is not None and self._running.done():
+            self.wait()
+
+    def put(self, pages: dict[bytes, bytes]) -> None:
+        """Take sealed pages and wake the background; raises nothing."""
+        with self._lock:
+            self._waiting.update(pages)
+        self._start()
 
     def get(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Sealed pages: those that still wait, and the others from the store in one round trip."""
@@ -60,39 +63,46 @@ class PageWriter:
         return [found[key] for key in keys]
 
     def commit(self, key: bytes, record: bytes) -> None:
-        """Write all that waits and this record as one batch, and return when it is durable."""
-        self.wait()
-        with self._lock:
-            batch = dict(self._waiting)
+        """Write all that waits and this record as one batch, and return when it is durable.
+
+        What the background could not do is done here, or the reason is raised here.
+        """
+        self.idle()
+        batch = dict(self._waiting)
         self.store.put_many({**batch, key: record}, claim=self.claim)
         self._written(batch)
 
     def later(self, work: Callable[[], None]) -> None:
-        """Do this in the background, after what is there."""
-        self.wait()
+        """Do this in the background, which is idle."""
         self._running = self._background.submit(work)
 
     def wait(self) -> None:
-        """Return when the background is idle; raises what went wrong there."""
+        """Return when the background is idle; raises what went wrong there, once."""
         running, self._running = self._running, None
         if running is not None:
             running.result()
 
+    def idle(self) -> None:
+        """Return when the background is idle, whatever went wrong there."""
+        running, self._running = self._running, None
+        if running is not None:
+            wait([running])
+
     def close(self) -> None:
-        """End the background thread, done or not."""
+        """End the background thread, when it has done what it is at."""
         self._background.shutdown(wait=True, cancel_futures=True)
 
     def _start(self) -> None:
-        if self._running is not None:
-            if not self._running.done():
-                return
-            self.wait()
-        self._running = self._background.submit(self._write)
+        """Let the background write, unless it is at work, or has failed and nobody knows yet."""
+        if self._running is None or (self._running.done() and self._running.exception() is None):
+            self._running = self._background.submit(self._write)
 
     def _write(self) -> None:
-        with self._lock:
-            batch = dict(self._waiting)
-        if batch:
+        while True:
+            with self._lock:
+                batch = dict(self._waiting)
+            if not batch:
+                return
             self.store.put_many(batch, claim=self.claim, durable=False)
             self._written(batch)
 
@@ -110,9 +120,15 @@ class StorePages:
         self._writer = writer
         self._level = level
         self._code = PageCode(ops)
+        self._starts: dict[int, bytes] = {}
+        self.ready = writer.ready
 
-    def keep(self, level: int, number: int, columns: Columns) -> None:
-        self._writer.put(self._key(level, number), seal(self._code.encode(columns), self._code.kind))
+    def keep(self, level: int, first: int, columns: Columns) -> None:
+        code, pages = self._code, {}
+        for k in range(len(columns[0]) // PAGE):
+            part = tuple(column[k * PAGE : (k + 1) * PAGE] for column in columns)
+            pages[self._key(level, first + k)] = seal(code.encode(part), code.kind)
+        self._writer.put(pages)
 
     def fetch(self, wanted: Sequence[tuple[int, int]]) -> list[Columns]:
         keys = [self._key(level, number) for level, number in wanted]
@@ -123,7 +139,10 @@ class StorePages:
         ]
 
     def _key(self, level: int, number: int) -> bytes:
-        return page(self._writer.name, self._level + level, number)
+        start = self._starts.get(level)
+        if start is None:
+            start = self._starts[level] = page(self._writer.name, self._level + level, 0)[:-NUMBER_BYTES]
+        return start + number.to_bytes(NUMBER_BYTES, "big")
 
 
 class PageCode:
@@ -138,12 +157,13 @@ class PageCode:
         """What such a page says it is."""
         return "numbers" if self._fields else "objects"
 
-    def encode(self, columns: Columns) -> bytes:
-        """Nodes of any number, as bytes."""
+    def encode(self, columns: Columns) -> bytes | memoryview:
+        """Nodes of any number, as bytes; one column of numbers as it lies there."""
         if self._fields:
-            return b"".join(np.ascontiguousarray(column).tobytes() for column in columns)
-        parts = [b"" if partial is None else self._encode(partial) for partial in columns[0]]
-        return b"".join([struct.pack(f"<{len(parts) + 1}I", len(parts), *map(len, parts)), *parts])
+            return memoryview(columns[0]) if len(columns) == 1 else b"".join(column.tobytes() for column in columns)
+        parts = [None if partial is None else self._encode(partial) for partial in columns[0]]
+        lengths = [0 if part is None else len(part) + 1 for part in parts]
+        return b"".join([struct.pack(f"<{len(parts) + 1}I", len(parts), *lengths), *filter(None, parts)])
 
     def decode(self, stored: memoryview | bytes) -> Columns:
         """What `encode` was given."""
@@ -158,7 +178,7 @@ class PageCode:
         (count,) = struct.unpack_from("<I", stored)
         lengths = struct.unpack_from(f"<{count}I", stored, 4)
         at, found = 4 * (count + 1), []
-        for length in lengths:
-            found.append(self._decode(bytes(stored[at : at + length])) if length else None)
-            at += length
+        for length in lengths:  # one more than there are bytes; 0 is None, as where no node was ever made
+            found.append(self._decode(bytes(stored[at : at + length - 1])) if length else None)
+            at += max(0, length - 1)
         return (found,)

@@ -20,6 +20,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
+from slidewise.errors import bad, whole
 from slidewise.kernels.jit import Jit
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import BASE, HEAD, MASK, OWN, TAIL
@@ -38,6 +41,9 @@ TAIL_LOW = OWN + Amta.own
 COMPILED_RING, OBJECT_RING = 32_768, 2_048
 """Nodes of a ring; a compiled loop inserts a quarter of one between two visits of Python."""
 
+SMALLEST_RING = 4 * PAGE
+"""Room for what is not handed over yet, and for the pages around the oldest element."""
+
 TAIL_AT_LEAST = 4
 """So many nodes of a level's end are always here: those that inserts read."""
 
@@ -48,8 +54,11 @@ Columns = tuple[Any, ...]
 class Pages(Protocol):
     """Where full pages go, and come back from."""
 
-    def keep(self, level: int, number: int, columns: Columns) -> None:
-        """Take a full page, PAGE nodes; it is the keeper's own."""
+    def ready(self) -> None:
+        """Called before elements come: raise here, or wait, if no more pages can be taken."""
+
+    def keep(self, level: int, first: int, columns: Columns) -> None:
+        """Take full pages, PAGE nodes each, from number `first` on; the columns are only lent. Raises nothing."""
 
     def fetch(self, wanted: Sequence[tuple[int, int]]) -> list[Columns]:
         """These pages, by (level, number); each was kept before."""
@@ -66,7 +75,8 @@ class PagedAmta(Amta):
     ) -> None:
         self._pages = pages
         self._ring = ring or (OBJECT_RING if types is None else COMPILED_RING)
-        self._last_page: tuple[tuple[int, int], Columns] | None = None
+        if self._ring < SMALLEST_RING or self._ring & (self._ring - 1):
+            raise bad("ring", ring, f"a power of two of at least {SMALLEST_RING:,}")
         self.reads = 0
         """Pages that were fetched."""
         super().__init__(monoid, types=types, arity=arity)
@@ -81,7 +91,7 @@ class PagedAmta(Amta):
 
     @staticmethod
     def levels_of(ops: Ops, jit: Jit) -> Levels:
-        def whole(R: Any, level: int, q: int) -> bool:
+        def finished(R: Any, level: int, q: int) -> bool:
             return bool(q < ((R[TAIL] + 1) >> level) - 1)
 
         def place(R: Any, level: int, q: int) -> int:
@@ -96,7 +106,7 @@ class PagedAmta(Amta):
         def ready(cols: Any, R: Any) -> None:
             pass
 
-        return Levels(jit(whole), jit(place), jit(made), jit(ready))
+        return Levels(jit(finished), jit(place), jit(made), jit(ready))
 
     # ---- the window ----
     def clear(self) -> None:
@@ -111,19 +121,27 @@ class PagedAmta(Amta):
         """The pages in each level's head ring."""
         self._checked, self._until = -1, 0
         """Heads of at most `_checked` find all they read, as long as TAIL is at most `_until`."""
+        self._looked: dict[tuple[int, int], Columns] = {}
+        """Pages that a policy has looked at; what it evicts lies there too."""
+        self._floor: int | None = None
+        """HEAD where it may return to (`mark`)."""
         super().clear()
 
     def extend_arrays(self, values: Any, size: int | None = None) -> tuple[tuple[Any, ...], Any]:
+        size = None if size is None else whole("size", size, least=1)
         n, piece = len(values), self._ring // 4
-        outs, ok = self._ops.outputs(n), self._valid(n)
+        outs, ok = self._ops.outputs(n), np.ones(n, dtype=np.bool_)
         for first in range(0, n, piece):
+            self._pages.ready()
             part = values[first : first + piece]
+            if size is not None and len(self) > size:
+                self.evict_many(len(self) - size)
             leaving = 0 if size is None else max(0, len(self) + len(part) - size)
             head = self.register(HEAD)
             self._near(head, head + leaving, len(part))
             found, good = super().extend_arrays(part, size)
-            for whole, some in zip((*outs, ok), (*found, good), strict=True):
-                whole[first : first + len(part)] = some
+            for several, some in zip((*outs, ok), (*found, good), strict=True):
+                several[first : first + len(part)] = some
         return outs, ok
 
     def query(self) -> Any:
@@ -146,70 +164,113 @@ class PagedAmta(Amta):
 
     # ---- pages ----
     def save(self, *, all_levels: bool = True) -> None:
-        """Hand over every page that is full; without `all_levels` only when one of level 0 is, in O(1) if none is."""
+        """Hand over every page that is full; without `all_levels` only when one of level 0 is, in O(1) if none is.
+
+        Pages that have left the window are not handed over: a small window has none elsewhere.
+        """
         if not all_levels and self.register(TAIL) - self.saved[0] < PAGE:
             return
-        registers, place, base = self._bank.regs[0], self._plain_levels().place, self.register(BASE)
+        head = self.register(HEAD) if self._floor is None else self._floor
         for level in range(LEVELS):
-            nodes = self._nodes(level)
-            if nodes < PAGE:
+            full = self._nodes(level) // PAGE * PAGE
+            if full <= 0:
                 break
-            for number in range(self.saved[level] // PAGE, nodes // PAGE):
-                at = base + place(registers, level, number * PAGE)
-                self._pages.keep(level, number, tuple(column[at : at + PAGE].copy() for column in self._bank.cols))
-                self.saved[level] = (number + 1) * PAGE
+            first = max(self.saved[level], (head >> level) // PAGE * PAGE)
+            while first < full:
+                count = min(full - first, self._ring - (first & self._ring - 1))  # up to the ring's end
+                at = self._tail_ring(level) + (first & self._ring - 1)
+                self._pages.keep(level, first // PAGE, tuple(column[at : at + count] for column in self._bank.cols))
+                first += count
+            self.saved[level] = full
 
     def _near(self, first: int, last: int, more: int = 1) -> None:
-        """See to it that steps with a head of `[first, last]` find the nodes they read, while `more` elements come."""
+        """See to it that steps with a head of `[first, last]` find the nodes they read, while `more` elements come.
+
+        Only this reads. If it raises, nothing has changed.
+        """
         tail = self.register(TAIL)
         if last <= self._checked and tail + more <= self._until:
             return
         self.save()
         ahead = min(tail, last + PAGE // 2)  # further than asked, so that single steps seldom come here
         wanted: list[tuple[int, int]] = []
+        cached = list(self._cached)
         for level in range(height(first, tail) + 1 if first < tail else 0):
             nodes = self._nodes(level)
             stays = max(self.register(TAIL_LOW + level), nodes - self._ring // 2)  # in the tail ring, for a while
             low, high = first >> level, min((ahead >> level) + 2, nodes, stays)
             if low >= high:
                 continue
-            pages, cached = range(low // PAGE, (high - 1) // PAGE + 1), self._cached[level]
-            if pages[0] not in cached or pages[-1] not in cached:
-                wanted += [(level, number) for number in pages if number not in cached]
-                self._cached[level] = pages
+            pages, here = range(low // PAGE, (high - 1) // PAGE + 1), cached[level]
+            if pages[0] not in here or pages[-1] not in here:
+                wanted += [(level, number) for number in pages if number not in here]
+                cached[level] = pages
+        self._checked = -1
         for (level, number), columns in zip(wanted, self._fetch(wanted), strict=True):
-            at = self.register(BASE) + (2 * level + 1) * self._ring + (number * PAGE & (self._ring - 1))
+            at = self._tail_ring(level) + self._ring + (number * PAGE & self._ring - 1)
             for column, part in zip(self._bank.cols, columns, strict=True):
                 column[at : at + PAGE] = part
+        self._cached = cached
         self._checked, self._until = ahead, tail + self._ring // 4
+        self._looked.clear()
 
     def _fetch(self, wanted: list[tuple[int, int]]) -> list[Columns]:
-        self.reads += len(wanted)
-        return self._pages.fetch(wanted) if wanted else []
+        missing = [at for at in wanted if at not in self._looked]
+        if missing:
+            found = self._pages.fetch(missing)
+            self.reads += len(missing)
+            self._looked.update(zip(missing, found, strict=True))
+        return [self._looked[at] for at in wanted]
 
     def node_at(self, level: int, q: int) -> Any:
         number = q // PAGE
         if q >= self.register(TAIL_LOW + level) or number in self._cached[level]:
             return super().node_at(level, q)
-        if self._last_page is None or self._last_page[0] != (level, number):
-            (columns,) = self._fetch([(level, number)])
-            self._last_page = ((level, number), columns)
-        return self._partial(self._last_page[1], q % PAGE)
+        if len(self._looked) > 2 * LEVELS:
+            self._looked.clear()
+        (columns,) = self._fetch([(level, number)])
+        return self._partial(columns, q % PAGE)
+
+    def _tail_ring(self, level: int) -> int:
+        """Where a level's tail ring begins; its head ring follows."""
+        return self.register(BASE) + 2 * level * self._ring
+
+    # ---- taking back ----
+    def mark(self) -> Any:
+        """What `back_to` needs to undo all that is done from here on, until the next mark; O(1)."""
+        marked = self._bank.regs[0][HEAD:TAIL_LOW]
+        self._floor = int(marked[0])
+        return marked if isinstance(marked, list) else marked.copy()
+
+    def back_to(self, marked: Any) -> None:
+        """The window as it was when it was marked: full pages never change, and what came after is written again."""
+        self._bank.regs[0][HEAD:TAIL_LOW] = marked
+        self.saved = [max(0, min(saved, self._nodes(level) // PAGE * PAGE)) for level, saved in enumerate(self.saved)]
+        self._looked.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        """R and the stack are to be computed anew, and what they are computed of is to be looked for."""
+        registers = self._bank.regs[0]
+        registers[STALE], registers[KNOWN], registers[DEPTH] = 1, 0, 0
+        self._checked = -1
 
     # ---- what must be written down beside the pages ----
     def tails(self) -> tuple[list[int], list[Columns]]:
-        """The registers that matter, and per level the nodes that are in no page, a few more at least; O(log n)."""
+        """The registers that matter, and per level the nodes of the window that are in no page, a few more at least.
+
+        At most a page and a bit per level: O(log n).
+        """
         self.save()
-        registers, place, base = self._bank.regs[0], self._plain_levels().place, self.register(BASE)
         kept = []
         for level in range(LEVELS):
             nodes = self._nodes(level)
             if nodes <= 0:
                 break
             first = max(0, min(self.saved[level], nodes - TAIL_AT_LEAST))
-            places = [base + place(registers, level, q) for q in range(first, nodes)]
-            kept.append(tuple(_picked(column, places) for column in self._bank.cols))
-        return [int(value) for value in registers[HEAD:OWN]], kept
+            first = max(first, min(self.register(HEAD) >> level, nodes))  # older ones are never read again
+            kept.append(tuple(_picked(column, self._places(level, first, nodes)) for column in self._bank.cols))
+        return [int(value) for value in self._bank.regs[0][HEAD:OWN]], kept
 
     def set_tails(self, registers: list[int], kept: list[Columns]) -> None:
         """Continue from what `tails` returned; the pages are where they were."""
@@ -222,11 +283,15 @@ class PagedAmta(Amta):
             first = nodes - len(columns[0])
             self.saved[level] = nodes // PAGE * PAGE
             mine[TAIL_LOW + level] = first
-            for k in range(len(columns[0])):
-                at = self.register(BASE) + 2 * level * self._ring + (first + k & (self._ring - 1))
-                for column, part in zip(self._bank.cols, columns, strict=True):
-                    column[at] = part[k]
-        mine[STALE], mine[KNOWN], mine[DEPTH] = 1, 0, 0
+            for column, part in zip(self._bank.cols, columns, strict=True):
+                for place, node in zip(self._places(level, first, nodes), part, strict=True):
+                    column[place] = node
+        self._forget()
+
+    def _places(self, level: int, first: int, last: int) -> list[int]:
+        """Where in the tail ring these nodes of a level lie."""
+        start, mask = self._tail_ring(level), self._ring - 1
+        return [start + (q & mask) for q in range(first, last)]
 
     def state(self) -> tuple[list[int], list[Any], list[int]]:
         registers = [int(value) for value in self._bank.regs[0]][HEAD:]
@@ -245,11 +310,6 @@ class PagedAmta(Amta):
             return columns[0][k]
         values = tuple(column[k].item() for column in columns)
         return values if isinstance(self._ops.identity, tuple) else values[0]
-
-    def _valid(self, n: int) -> Any:
-        import numpy as np
-
-        return np.ones(n, dtype=np.bool_)
 
 
 def _picked(column: Any, places: list[int]) -> Any:
