@@ -17,7 +17,7 @@ from slidewise.engine.live_policy import LivePolicy
 from slidewise.engine.live_start import in_memory, in_store, refuse_at_once
 from slidewise.engine.plan import used_by
 from slidewise.engine.stored import NAME, StoredState, new_state
-from slidewise.engine.times import NEWEST, FarTimes, NearTimes, Times
+from slidewise.engine.times import NearTimes, Times, far_times
 from slidewise.errors import ArgumentError, bad, listed, shown, whole
 from slidewise.monoids.aggregate import Aggregate
 from slidewise.monoids.kinds import Kind
@@ -103,10 +103,9 @@ class LiveWindow:
         self._stored = store if store is None or isinstance(store, StoredState) else new_state(store, name)
         try:
             if self._stored is not None and self._keeps_times:
-                types = ("int64",) if window.by_time else None
-                self._times = FarTimes(self._stored.structure(NEWEST, types, 1, LEVELS))
+                self._times = far_times(self._stored, by_time=window.by_time)
             if kind is not None or self._takes_any:
-                self._start(self._fed.monoid(kind or "object"))
+                self._start(self._fed.monoid(kind or "object"), kind or "object")
         except BaseException:
             if self._stored is not None:
                 self._stored.close()
@@ -322,8 +321,7 @@ class LiveWindow:
         """True if neither the aggregate nor the policy waits to see what the values are."""
         return self._fed.any_kind and all(one.any_kind for one in self._uses)
 
-    def _start(self, monoid: Monoid) -> None:
-        kind = self._kind or "object"
+    def _start(self, monoid: Monoid, kind: Kind) -> None:
         if self._stored is None:
             choice, structure = in_memory(self._fed, monoid, self.window, self.algorithm, kind)
         else:
@@ -405,8 +403,9 @@ class LiveWindow:
         if value is None or self._takes_any:
             return value
         if self._structure is None:
-            self._kind = kind_of_value(value)
-            self._start(self._fed.monoid(self._kind, type(value).__name__))
+            kind = kind_of_value(value)
+            self._start(self._fed.monoid(kind, type(value).__name__), kind)
+            self._kind = kind
         return fitting(value, self._kind or "object")
 
     def _time(self, time: object) -> Any:

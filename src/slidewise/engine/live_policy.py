@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from slidewise.engine.fed import Fed
@@ -12,7 +13,7 @@ from slidewise.kernels.jit import plain
 from slidewise.kernels.ops import object_ops
 from slidewise.kernels.registers import HEAD
 from slidewise.kernels.uses import Use
-from slidewise.monoids.codec import codec_of
+from slidewise.monoids.codec import codec_of, decode_plain, encode_plain
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.amta import Amta
@@ -33,7 +34,7 @@ class LivePolicy:
             for (name, _), fed, monoid in zip(named, self._fed, self._monoids, strict=True)
         ]
         self._code = code_of(window, uses)
-        self._structure = structure = make(self._code.ops.monoid)
+        self._structure = structure = make(replace(self._code.ops.monoid, codec=(self._encode, self._decode)))
         access = Access(
             query=lambda cols, R: structure.query(),
             value=lambda cols, R, level, q: structure.node_at(level, q),
@@ -80,17 +81,20 @@ class LivePolicy:
     def state(self) -> tuple[list[int], list[Any]]:
         """What a snapshot needs: registers, and partials as plain values."""
         registers, partials, _ = self._structure.state()
-        codecs = [codec_of(monoid)[0] for monoid in self._monoids]
-        plain = [
-            [(encode(part), seen) for encode, (part, seen) in zip(codecs, partial, strict=True)] for partial in partials
-        ]
-        return registers, plain
+        return registers, [self._as_plain(partial) for partial in partials]
 
     def set_state(self, registers: list[int], plain: list[Any]) -> None:
         """Continue from what `state` returned."""
-        codecs = [codec_of(monoid)[1] for monoid in self._monoids]
-        partials = [
-            tuple((decode(part), seen) for decode, (part, seen) in zip(codecs, partial, strict=True))
-            for partial in plain
-        ]
-        self._structure.set_state(registers, partials, [])
+        self._structure.set_state(registers, [self._of_plain(partial) for partial in plain], [])
+
+    def _encode(self, partial: Any) -> bytes:
+        return encode_plain(self._as_plain(partial))
+
+    def _decode(self, stored: bytes) -> Any:
+        return self._of_plain(decode_plain(stored))
+
+    def _as_plain(self, partial: Any) -> list[Any]:
+        return [(codec_of(one)[0](part), seen) for one, (part, seen) in zip(self._monoids, partial, strict=True)]
+
+    def _of_plain(self, plain: Any) -> tuple[Any, ...]:
+        return tuple((codec_of(one)[1](part), seen) for one, (part, seen) in zip(self._monoids, plain, strict=True))

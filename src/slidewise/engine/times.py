@@ -6,7 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from slidewise.engine.stored import StoredState
 from slidewise.monoids.monoid import Monoid
+from slidewise.swag.amta import LEVELS
 from slidewise.swag.paged_amta import PagedAmta
 
 
@@ -73,5 +75,26 @@ class FarTimes:
         return len(self._structure)
 
 
-NEWEST = Monoid(identity=-(2**63), combine=lambda older, newer: newer, name="newest")
-"""What a node knows of its times."""
+_NEVER = -(2**63)
+
+
+def _newer_time(older: Any, newer: Any) -> Any:
+    return older if newer == _NEVER else newer
+
+
+def _newer_place(older: Any, newer: Any) -> Any:
+    return older if newer is None else newer
+
+
+NEWEST_TIME = Monoid(identity=_NEVER, combine=_newer_time, name="newest time", result="int64")
+"""What a node knows of its times: nanoseconds, in machine code."""
+
+NEWEST_PLACE = Monoid(identity=None, combine=_newer_place, name="newest place")
+"""The same along an order of numbers of any kind."""
+
+
+def far_times(stored: StoredState, *, by_time: bool) -> FarTimes:
+    """The times of a window in a store."""
+    if by_time:
+        return FarTimes(stored.structure(NEWEST_TIME, ("int64",), 1, LEVELS))
+    return FarTimes(stored.structure(NEWEST_PLACE, None, 1, LEVELS))
