@@ -152,10 +152,10 @@ class Steps(RuleBasedStateMachine):
 
     @rule()
     def restore(self) -> None:
-        registers, kept = self.paged.tails()
+        registers, ends, kept = self.paged.tails()
         assert all(len(columns[0]) <= PAGE + 4 for columns in kept)
         again = PagedAmta(self.monoid, kept_by(self.paged), types=self.types, ring=SMALLEST_RING)
-        again.set_tails(registers, kept)
+        again.set_tails(registers, ends, kept)
         again.reads = self.paged.reads
         self.paged = again
 
@@ -247,7 +247,7 @@ LARGE = 2**18
 
 
 @pytest.fixture(scope="module")
-def large() -> tuple[list[int], list[Columns], Kept]:
+def large() -> tuple[list[int], Columns, list[Columns], Kept]:
     """A window of numbers, each its own position, as its tails and pages: every test restores its own."""
     window = paged(ADD, ("int64",), ring=4096)
     reads = window.reads
@@ -258,10 +258,10 @@ def large() -> tuple[list[int], list[Columns], Kept]:
     return *window.tails(), kept_by(window)
 
 
-def again(large: tuple[list[int], list[Columns], Kept]) -> PagedAmta:
-    registers, tails, kept = large
+def again(large: tuple[list[int], Columns, list[Columns], Kept]) -> PagedAmta:
+    registers, ends, tails, kept = large
     window = PagedAmta(ADD, kept, types=("int64",), ring=4096)
-    window.set_tails(registers, tails)
+    window.set_tails(registers, ends, tails)
     return window
 
 
@@ -360,7 +360,7 @@ def test_tails_are_small_however_long_the_window_has_lived() -> None:
     window = paged(ADD, ("int64",))
     for first in range(0, 300_000, 50_000):
         window.extend_arrays(np.arange(first, first + 50_000), size=10)
-    _, tails = window.tails()
+    _, _, tails = window.tails()
     assert sum(len(columns[0]) for columns in tails) < 40
 
 

@@ -105,9 +105,9 @@ class StoredState:
         """Make the window as it is now durable, in one batch; `extra` is plain data that comes back with it."""
         parts, levels = [], {}
         for level, structure in self._structures.items():
-            registers, tails = structure.tails()
+            registers, ends, tails = structure.tails()
             code = PageCode(structure._ops)
-            parts.append([level, registers, [bytes(code.encode(columns)) for columns in tails]])
+            parts.append([level, registers, [bytes(code.encode(columns)) for columns in (ends, *tails)]])
             for k in range(len(tails)):
                 first, last = (structure.register(HEAD) >> k) // PAGE, structure.saved[k] // PAGE
                 levels[level + k] = [min(first, last), last]
@@ -158,11 +158,12 @@ class StoredState:
 
     def fill(self, header: dict[str, Any], parts: Any) -> None:
         """The structures, made before, as they were written down; what was written after that is swept."""
-        stored = {level: (registers, tails) for level, registers, tails in parts}
+        stored = {level: (registers, columns) for level, registers, columns in parts}
         for level, structure in self._structures.items():
-            registers, tails = stored[level]
+            registers, columns = stored[level]
             code = PageCode(structure._ops)
-            structure.set_tails(registers, [code.decode(columns) for columns in tails])
+            ends, *tails = (code.decode(part) for part in columns)
+            structure.set_tails(registers, ends, tails)
         self.generation = header["generation"]
         for low, high in self._beyond(header["levels"]):
             self._sweep(low, high)

@@ -28,7 +28,7 @@ from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import BASE, HEAD, MASK, OWN, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.monoids.monoid import Monoid
-from slidewise.swag.amta import DEPTH, KNOWN, LEVELS, STALE, Amta, height, steps_of
+from slidewise.swag.amta import DEPTH, KNOWN, LEVELS, STACK, STALE, Amta, height, steps_of
 from slidewise.swag.bank import Bank
 from slidewise.swag.mta import Levels
 
@@ -223,7 +223,7 @@ class PagedAmta(Amta):
         return [self._looked[at] for at in wanted]
 
     def node_at(self, level: int, q: int) -> Any:
-        number = q // PAGE
+        number = int(q) // PAGE
         if q >= self.register(TAIL_LOW + level) or number in self._cached[level]:
             return super().node_at(level, q)
         if len(self._looked) > 2 * LEVELS:
@@ -247,17 +247,13 @@ class PagedAmta(Amta):
         self._bank.regs[0][HEAD:TAIL_LOW] = marked
         self.saved = [max(0, min(saved, self._nodes(level) // PAGE * PAGE)) for level, saved in enumerate(self.saved)]
         self._looked.clear()
-        self._forget()
-
-    def _forget(self) -> None:
-        """R and the stack are to be computed anew, and what they are computed of is to be looked for."""
         registers = self._bank.regs[0]
         registers[STALE], registers[KNOWN], registers[DEPTH] = 1, 0, 0
         self._checked = -1
 
     # ---- what must be written down beside the pages ----
-    def tails(self) -> tuple[list[int], list[Columns]]:
-        """The registers that matter, and per level the nodes of the window that are in no page, a few more at least.
+    def tails(self) -> tuple[list[int], Columns, list[Columns]]:
+        """The registers; R and the stack; and per level the nodes of the window that are in no page, a few at least.
 
         At most a page and a bit per level: O(log n).
         """
@@ -270,23 +266,27 @@ class PagedAmta(Amta):
             first = max(0, min(self.saved[level], nodes - TAIL_AT_LEAST))
             first = max(first, min(self.register(HEAD) >> level, nodes))  # older ones are never read again
             kept.append(tuple(_picked(column, self._places(level, first, nodes)) for column in self._bank.cols))
-        return [int(value) for value in self._bank.regs[0][HEAD:OWN]], kept
+        ends = tuple(_picked(column, self._ends()) for column in self._bank.cols)
+        return [int(value) for value in self._bank.regs[0][HEAD:TAIL_LOW]], ends, kept
 
-    def set_tails(self, registers: list[int], kept: list[Columns]) -> None:
-        """Continue from what `tails` returned; the pages are where they were."""
+    def set_tails(self, registers: list[int], ends: Columns, kept: list[Columns]) -> None:
+        """Continue, to the bit, from what `tails` returned; the pages are where they were."""
         self.clear()
         mine = self._bank.regs[0]
         for number, value in enumerate(registers, start=HEAD):
             mine[number] = value
+        _put_back(self._bank.cols, self._ends(), ends)
         for level, columns in enumerate(kept):
             nodes = self._nodes(level)
             first = nodes - len(columns[0])
             self.saved[level] = nodes // PAGE * PAGE
             mine[TAIL_LOW + level] = first
-            for column, part in zip(self._bank.cols, columns, strict=True):
-                for place, node in zip(self._places(level, first, nodes), part, strict=True):
-                    column[place] = node
-        self._forget()
+            _put_back(self._bank.cols, self._places(level, first, nodes), columns)
+
+    def _ends(self) -> list[int]:
+        """Where R, the answer and the stack lie; nowhere if they are to be computed anew."""
+        base, count = self.register(BASE), 0 if self.register(STALE) else STACK - 1 + self.register(DEPTH)
+        return [base - 1 - k for k in range(count)]
 
     def _places(self, level: int, first: int, last: int) -> list[int]:
         """Where in the tail ring these nodes of a level lie."""
@@ -310,6 +310,12 @@ class PagedAmta(Amta):
             return columns[0][k]
         values = tuple(column[k].item() for column in columns)
         return values if isinstance(self._ops.identity, tuple) else values[0]
+
+
+def _put_back(columns: Columns, places: list[int], kept: Columns) -> None:
+    for column, part in zip(columns, kept, strict=True):
+        for place, node in zip(places, part, strict=True):
+            column[place] = node
 
 
 def _picked(column: Any, places: list[int]) -> Any:
