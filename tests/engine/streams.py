@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from decimal import Decimal
@@ -86,6 +87,13 @@ LONGEST = sw.aggregate(  # the newest of the longest; its codec stores the ident
         name="longest",
     )
 )
+
+
+def close_to(one: Any, other: Any) -> bool:
+    """The same value; floats may have been added in another order."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    return type(one) is type(other) and bool(one == other)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import json
 import math
 import uuid
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,20 +17,14 @@ from slidewise.errors import ArgumentError
 from slidewise.store import keys
 from slidewise.store.inspect import inspect
 from slidewise.swag.paged_amta import PAGE, PagedAmta
-from tests.engine.streams import ENDS, KINDS, LONGEST, RUN, WINDOWS, Stream, stream
+from tests.engine.streams import ENDS, KINDS, LONGEST, RUN, WINDOWS, Stream, close_to, stream
 
 pytestmark = pytest.mark.usefixtures("small_rings")
-EVENTS = 6000
+EVENTS = 4500
 
 
 def memory() -> str:
     return f"memory:{uuid.uuid4().hex}"
-
-
-def close_to(one: Any, other: Any) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
-    return type(one) is type(other) and bool(one == other)
 
 
 def structure_of(live: sw.LiveWindow) -> PagedAmta:

@@ -146,15 +146,16 @@ class StoredState:
         if record is None:
             raise StoreError(f"{self.where}: there is no such window; LiveWindow(..., store=..., name=...) makes one")
         header, payload = unpack(record, key, self.store.url)
-        found = decode_plain(bytes(payload)) if payload else None
-        if not isinstance(found, list) or not found or not isinstance(found[0], int):
+        try:
+            form, *rest = decode_plain(bytes(payload))
+            newer = form > FORMAT
+        except (SnapshotError, TypeError, ValueError):
+            raise SnapshotError(f"{self.where}: is not a live window") from None
+        if newer:
+            raise SnapshotError(f"{self.where}: is of format {form}; this version of slidewise reads up to {FORMAT}")
+        if len(rest) != 2:
             raise SnapshotError(f"{self.where}: is not a live window")
-        if found[0] > FORMAT:
-            raise SnapshotError(
-                f"{self.where}: is of format {found[0]}; this version of slidewise reads up to {FORMAT}"
-            )
-        _, parts, extra = found
-        return header, parts, extra
+        return header, *rest
 
     def fill(self, header: dict[str, Any], parts: Any) -> None:
         """The structures, made before, as they were written down; what was written after that is swept."""
