@@ -17,7 +17,8 @@ from slidewise.engine.columns import dtype_of
 from slidewise.engine.events import ACCEPTS, fitting, kind_of_value, nanos, place, python_value
 from slidewise.engine.fed import Fed
 from slidewise.engine.live_policy import LivePolicy
-from slidewise.engine.plan import make_ops, used_by
+from slidewise.engine.output import make_ops
+from slidewise.engine.plan import used_by
 from slidewise.engine.stored import NAME, StoredState
 from slidewise.engine.times import NEWEST, FarTimes, NearTimes, Times
 from slidewise.errors import ArgumentError, bad, listed, shown, whole
