@@ -16,13 +16,15 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
+from slidewise.engine.answers import Answers, Rows
 from slidewise.engine.arrange import Arranged, key_codes, one_zero
-from slidewise.engine.batch import Answers, Rows, forever, run_events, run_steps
+from slidewise.engine.batch import run_events
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import frozen, to_column
 from slidewise.engine.keyed import answers_to_arrow, key_of, values_of
 from slidewise.engine.order import bound_column, order_values
 from slidewise.engine.plan import Plan
+from slidewise.engine.steps import forever, run_steps
 from slidewise.errors import ArgumentError
 from slidewise.spark.pack import refuse_nulls
 from slidewise.spark.recipe import Recipe, plan_from

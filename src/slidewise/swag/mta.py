@@ -15,10 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from slidewise.errors import ArgumentError
 from slidewise.kernels.jit import Jit, plain
 from slidewise.kernels.ops import Ops
-from slidewise.kernels.registers import BASE, HEAD, MOVED, TAIL
+from slidewise.kernels.registers import BASE, HEAD, LAST, MOVED, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.kernels.uses import LEAVES, STAYS
 from slidewise.monoids.laws import same
@@ -70,10 +72,16 @@ class Mta(Structure):
         """
         if not callable(policy):
             raise ArgumentError(f"policy={policy!r}: expected a function of (total, old)")
+        gone = self.prefix_of(policy)
+        self.evict_many(gone)
+        return gone
+
+    def prefix_of(self, policy: Callable[[Any, Any], bool]) -> int:
+        """How many elements `enforce` would evict; O(log n) looks."""
         if len(self) == 0:
             return 0
-        lowered, registers = self.monoid.lowered, self._bank.regs[0]
-        levels = self._ready()
+        lowered = self.monoid.lowered
+        levels = self.make_ready()
         total = self.query()
         longest = longest_of(
             self.monoid.combine,
@@ -83,16 +91,14 @@ class Mta(Structure):
             lambda _, old: bool(policy(total, lowered(old))),
             plain,
         )
-        gone = int(longest(self._bank.cols, registers, total)) - self.register(HEAD)
-        self.evict_many(gone)
-        return gone
+        return int(longest(*self.raw(), total)) - self.register(HEAD)
 
     def levels(self) -> list[list[tuple[Any, Any]]]:
         """The tree as the paper draws it: per level, leaves first, its pairs; `VOID` where a pair has no element.
 
         An element that has lost some of its leaves, and holds nothing that is read again, is shown as `...`.
         """
-        self._ready()
+        self.make_ready()
         head = self.register(HEAD)
         levels = []
         for level in range(self._height()):
@@ -136,7 +142,7 @@ class Mta(Structure):
             return ...
         return self.node_at(level, q)
 
-    def _ready(self) -> Levels:
+    def make_ready(self) -> Levels:
         """All nodes hold their sums; where they are."""
         if self.register(MOVED):
             ops = self._ops
@@ -161,8 +167,18 @@ class Mta(Structure):
         """The node over positions ``[q << level, (q + 1) << level)``, as plain Python values."""
         return self._at(self.register(BASE) + self._plain_levels().place(self._bank.regs[0], level, q))
 
+    def query(self) -> Any:
+        # This and `_drop` are kernels of their own: the sweep's preparations take longer than a bulk eviction does.
+        ops = self._ops
+        if not ops.compiled or (self.register(LAST) < self.register(HEAD) and not self.monoid.answers_empty):
+            return super().query()
+        outs, ok = ops.outputs(1), np.ones(1, dtype=np.bool_)
+        ask = ops.built((type(self), "ask"), lambda: _build_ask(ops, self.build(ops, ops.jit)))
+        ask(*self.raw(), outs, ok)
+        (answer,) = self._answers(outs, ok)
+        return answer
+
     def _drop(self, n: int) -> None:
-        # By a kernel of its own: the sweep's preparations take longer than the eviction.
         ops = self._ops
         if not ops.compiled:
             super()._drop(n)
@@ -177,6 +193,15 @@ class Mta(Structure):
     def raw(self) -> tuple[Any, Any]:
         """Columns and registers, as the steps take them."""
         return self._bank.cols, self._bank.regs[0]
+
+
+def _build_ask(ops: Ops, steps: Steps) -> Any:
+    query, answer = steps.query, ops.answer
+
+    def ask(cols: Any, R: Any, outs: Any, ok: Any) -> None:
+        answer(cols, outs, ok, 0, query(cols, R))
+
+    return ops.kernel(ask)
 
 
 def _build_drop(ops: Ops, steps: Steps) -> Any:

@@ -235,7 +235,7 @@ class PagedAmta(Amta):
     def set_state(self, registers: list[int], partials: list[Any], links: list[int]) -> None:
         raise TypeError("a paged window goes on from its tails and pages: set_tails")
 
-    def _ready(self) -> Levels:
+    def make_ready(self) -> Levels:
         if len(self):
             self._near(self.register(HEAD), self.register(HEAD))
         return self._plain_levels()
