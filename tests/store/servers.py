@@ -40,7 +40,8 @@ class Server:
         for last in (False, False, True):  # somebody else may take the port before the server does
             self.port = free_port()
             try:
-                return self.start()
+                self.start()
+                break
             except AssertionError:
                 if last:
                     raise
