@@ -170,6 +170,13 @@ def test_a_bad_key(store: Store, key: bytes) -> None:
         store.get_many([key])
 
 
+@pytest.mark.parametrize("value", ["text", 7, None])
+def test_a_bad_value(store: Store, value: bytes) -> None:
+    with pytest.raises(ArgumentError, match=r"items\[b'w/a/1'\]=.*: expected bytes"):
+        store.put_many({b"w/a/1": value})
+    assert store.get_many([b"w/a/1"]) == [None]
+
+
 def test_the_longest_key(store: Store) -> None:
     store.put_many({b"w/a/" + b"x" * 507: b"1"})
     assert store.get_many([b"w/a/" + b"x" * 507]) == [b"1"]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from slidewise.store import Store, keys
 
 lmdb = pytest.importorskip("lmdb")
 
-from slidewise.store import disk  # noqa: E402
+from slidewise.store import lmdb_file  # noqa: E402
 
 PAGE = bytes(range(256)) * 64
 
@@ -93,7 +96,7 @@ def test_a_limit_on_file_sizes(tmp_path: Path) -> None:
 
 
 def test_the_map_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "MAP_BYTES", 2**17)
+    monkeypatch.setattr(lmdb_file, "MAP_BYTES", 2**17)
     with stores.open(f"disk:{tmp_path}/store") as store:
         for k in range(150):
             store.put_many(batch(k))
@@ -104,8 +107,32 @@ def test_the_map_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         holds(store, 200)
 
 
+def test_the_map_grows_under_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lmdb_file, "MAP_BYTES", 2**17)
+    with stores.open(f"disk:{tmp_path}/store?durability=relaxed") as store, ThreadPoolExecutor(3) as pool:
+        store.put_many(batch(0))
+        stop = threading.Event()
+
+        def read() -> int:
+            rounds = 0
+            while not stop.is_set():
+                assert store.get_many([keys.page("w", 0, 0)]) == [PAGE]
+                rounds += 1
+                time.sleep(0.0005)  # or the writer hardly ever gets the interpreter
+            return rounds
+
+        readers = [pool.submit(read) for _ in range(3)]
+        try:
+            for k in range(1, 150):
+                store.put_many(batch(k))
+        finally:
+            stop.set()
+        assert all(reader.result(10) > 5 for reader in readers)
+        holds(store, 150)
+
+
 def test_another_process_grows_the_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "MAP_BYTES", 2**17)
+    monkeypatch.setattr(lmdb_file, "MAP_BYTES", 2**17)
     url = f"disk:{tmp_path}/store"
     program = (
         "import sys; from slidewise import store as stores; from slidewise.store import keys;"
@@ -126,6 +153,28 @@ def test_two_stores_on_one_path_are_one(tmp_path: Path) -> None:
         assert other.get_many([b"w/a/1"]) == [b"x"]
         one.close()
         assert other.get_many([b"w/a/1"]) == [b"x"]
+
+
+def test_a_holder_that_is_gone_is_not_told(tmp_path: Path) -> None:
+    """Also one whose process we cannot look for, as in another container: the lock says it."""
+    program = (
+        "import dataclasses, os, sys; from slidewise import store as stores; from slidewise.store import Holder;"
+        "me = Holder.me(); Holder.me = lambda: dataclasses.replace(me, place='another container');"
+        "store = stores.open(sys.argv[1]); store.claim(b'w/w/'); sys.stdout.write('claimed'); sys.stdout.flush();"
+        "sys.stdin.read(); os._exit(9)"
+    )
+    url = f"disk:{tmp_path}/store"
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
+    command = [sys.executable, "-c", program, url]
+    with stores.open(url) as store:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as process:
+            assert process.stdout is not None
+            assert process.stdout.read(7) == b"claimed"
+            holder = store.holder(b"w/w/")
+            assert holder is not None
+            assert holder.pid == process.pid
+        assert store.holder(b"w/w/") is None
+        store.claim(b"w/w/")
 
 
 def test_a_forked_child_is_told_to_open_its_own(tmp_path: Path) -> None:

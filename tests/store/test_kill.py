@@ -102,13 +102,18 @@ def test_after_kill_the_same_process_gets_in_at_once(lasting_url: str) -> None:
 
 
 def kill_servers(folder: Path, rounds: int, draw: random.Random) -> None:
+    found: list[int] = []
     with Server(folder, *DURABLE) as server, writer(server.url) as process:
         claimed(process)
         for _ in range(rounds):
             time.sleep(draw.uniform(0.1, 0.4))
             server.kill()
-            time.sleep(draw.uniform(0, 0.3))
+            process.send_signal(signal.SIGSTOP)  # so that nobody mends what is broken before we have looked
             server.start()
+            with stores.open(server.url) as store:
+                found.append(drill.last_whole(store))
+            process.send_signal(signal.SIGCONT)
+        assert found == sorted(found)
         told = killed(process, 0.5)  # it has survived all of them
         with stores.open(server.url) as store:
             assert told <= drill.last_whole(store) <= told + 1

@@ -80,7 +80,7 @@ def test_a_backend_is_imported_when_it_is_opened() -> None:
 
 @pytest.mark.parametrize(("url", "extra", "modules"), [("disk:x", "disk", ["lmdb"]), ("redis://x", "redis", ["redis"])])
 def test_a_missing_extra(url: str, extra: str, modules: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("disk", "redis", "redis_link"):
+    for name in ("disk", "lmdb_file", "redis", "redis_link"):
         monkeypatch.delitem(sys.modules, f"slidewise.store.{name}", raising=False)
     for name in modules:
         monkeypatch.setitem(sys.modules, name, None)

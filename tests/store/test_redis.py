@@ -57,7 +57,7 @@ def test_passwords(tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch
         said += [str(wrong.value), repr(wrong.value)]
         with pytest.raises(StoreUnreachable, match="asks for a password"):
             stores.open(f"redis://{place}")
-        for url in (f"redis://:{SECRET}@{place}", f"redis://:s3cr3t%2Fp%40ss@{place}"):
+        for url in (f"redis://:{SECRET}@{place}", f"redis://default:s3cr3t%2Fp%40ss@{place}"):
             with stores.open(url) as store:
                 store.put_many({b"w/a/1": b"x"})
                 said += [repr(store), store.url, repr(store.claim(NAME))]

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from slidewise.errors import StoreError, bad
+from slidewise.store import keys, meta, pages
 from slidewise.store import url as _url
 from slidewise.store.base import Claim, Store
 from slidewise.store.holder import Holder
 
-__all__ = ["Claim", "Holder", "Store", "open"]
+__all__ = ["Claim", "Holder", "Store", "keys", "meta", "open", "pages"]
 
 
 def open(url: str, *, create: bool = True, durable: bool = True) -> Store:
@@ -65,4 +66,6 @@ def _extra(name: str) -> Iterator[None]:
     try:
         yield
     except ImportError as missing:
+        if missing.name in ("fcntl", "resource"):
+            raise StoreError(f"{name} stores need a POSIX system: {missing}") from missing
         raise StoreError(f"{name} stores need {missing.name}: pip install 'slidewise[{name}]'") from missing

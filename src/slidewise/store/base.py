@@ -112,6 +112,9 @@ class Store(ABC):
         if not keys:
             return
         _one_group(_checked(keys))
+        for key, value in items.items():
+            if not isinstance(value, bytes | bytearray | memoryview):
+                raise bad(f"items[{key!r}]", value, "bytes")
         self._check_claim(claim, group(keys[0]))
         self._put(items, delete, claim, durable)
 

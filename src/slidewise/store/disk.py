@@ -12,129 +12,24 @@ used again; the file does not shrink. Values above 2 KB take whole 4 KB pages, 1
 
 from __future__ import annotations
 
-import errno
 import os
-import resource
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import lmdb
 
-from slidewise.errors import StoreCorrupt, StoreError, StoreFull
-from slidewise.store.base import FORMAT, Claim, Store, check_format
+from slidewise.errors import StoreError
+from slidewise.store.base import Claim, Store
 from slidewise.store.claims import FileClaims
 from slidewise.store.holder import Holder
+from slidewise.store.lmdb_file import LmdbFile, told
 
-MAP_BYTES = 2**30
-"""The address space a new store begins with."""
-
-_LOCK_BYTES = 8192
-"""What LMDB's table of 126 readers, its default, takes."""
-
-_PROBE_BYTES = 65536
 _PIECE = 256
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_DAMAGED = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PageNotFoundError, lmdb.VersionMismatchError)
-
 _T = TypeVar("_T")
 
-
-class _File:
-    """One LMDB environment, which a process must not open twice: shared by all stores on the same path."""
-
-    def __init__(self, path: Path, url: str, durable: bool) -> None:
-        self.path, self.url, self.durable = path, url, durable
-        self.pid, self.users = os.getpid(), 0
-        self.writing = threading.Lock()
-        self._turn = threading.Condition()
-        self._readers = 0
-        try:
-            _reserve(path / "lock.mdb")
-            # Uninitialised memory is zeroed before it is written (meminit): it might hold anyone's secrets.
-            self.lmdb = lmdb.open(str(path), map_size=MAP_BYTES, max_dbs=2, sync=durable, meminit=True)
-            self._check_length()
-            self.lmdb.reader_check()
-            self.about = self.lmdb.open_db(b"about")
-            self.pages = self.lmdb.open_db(b"pages")
-        except (lmdb.Error, OSError) as error:
-            raise told(url, error) from error
-        self._check_format()
-
-    def _check_length(self) -> None:
-        """A file cut short would end the process when its missing pages are touched."""
-        expected = (self.lmdb.info()["last_pgno"] + 1) * self.lmdb.stat()["psize"]
-        actual = (self.path / "data.mdb").stat().st_size
-        if actual < expected:
-            self.lmdb.close()
-            raise StoreCorrupt(f"{self.url}: is damaged: data.mdb has {actual:,} bytes, expected at least {expected:,}")
-
-    def _check_format(self) -> None:
-        found = self.read(lambda txn: bytes(txn.get(b"format", b"", db=self.about)))
-        if not found:
-            self.write(lambda txn: txn.put(b"format", b"%d" % FORMAT, db=self.about))
-            return
-        try:
-            check_format(found, self.url)
-        except StoreCorrupt:
-            self.lmdb.close()
-            raise
-
-    def read(self, work: Callable[[Any], _T]) -> _T:
-        """Run `work` in a transaction that sees one commit; its buffers must not outlive it."""
-        while True:
-            with self._among_readers():
-                try:
-                    with self.lmdb.begin(db=self.pages, buffers=True) as txn:
-                        return work(txn)
-                except lmdb.MapResizedError:  # by another process
-                    pass
-                except lmdb.Error as error:
-                    raise told(self.url, error) from error
-            self._map(0)
-
-    def write(self, work: Callable[[Any], object]) -> None:
-        """Run `work` in a transaction and commit it; the map grows as it needs to."""
-        with self.writing:
-            while True:
-                try:
-                    with self.lmdb.begin(db=self.pages, write=True, buffers=True) as txn:
-                        work(txn)
-                    return
-                except lmdb.MapFullError:
-                    self._map(2 * self.lmdb.info()["map_size"])
-                except lmdb.MapResizedError:
-                    self._map(0)
-                except (lmdb.Error, OSError) as error:
-                    if getattr(error, "code", 0) == errno.EIO and (full := _fullness(self.path)):
-                        error = full
-                    raise told(self.url, error) from error
-
-    @contextmanager
-    def _among_readers(self) -> Iterator[None]:
-        with self._turn:
-            self._readers += 1
-        try:
-            yield
-        finally:
-            with self._turn:
-                self._readers -= 1
-                if not self._readers:
-                    self._turn.notify_all()
-
-    def _map(self, size: int) -> None:
-        """Change the map's size, 0 for what another process has made it, when no transaction of ours is looking."""
-        with self._turn:
-            self._turn.wait_for(lambda: not self._readers)
-            try:
-                self.lmdb.set_mapsize(size)
-            except (lmdb.Error, OSError) as error:
-                raise StoreFull(f"{self.url}: no address space for a map of {size:,} bytes: {error}") from error
-
-
-_files: dict[tuple[int, str], _File] = {}
+_files: dict[tuple[int, str], LmdbFile] = {}
 """The files this process has open, by process number (a forked child must not use its parent's) and real path."""
 
 _opening = threading.Lock()
@@ -161,7 +56,7 @@ class DiskStore(Store):
         with _opening:
             file = _files.get((os.getpid(), here))
             if file is None:
-                file = _files[os.getpid(), here] = _File(Path(here), self.url, durable)
+                file = _files[os.getpid(), here] = LmdbFile(Path(here), self.url, durable)
             elif durable and not file.durable:
                 raise StoreError(f"{self.url}: is open in this process without durability; close it there first")
             file.users += 1
@@ -274,43 +169,3 @@ def _make(place: Path, create: bool, url: str) -> None:
             raise StoreError(f"{url}: is a folder with other things in it; expected a store, an empty folder or none")
     except OSError as error:
         raise told(url, error) from error
-
-
-def _reserve(lock: Path) -> None:
-    """Give LMDB's table of readers its blocks: it is written through a map, which on a full disk ends the process.
-
-    Only for a file that this process has not open: closing it would let go of LMDB's own locks.
-    """
-    file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        if os.fstat(file).st_blocks * 512 < _LOCK_BYTES and hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file, 0, _LOCK_BYTES)
-    finally:
-        os.close(file)
-
-
-def _fullness(folder: Path) -> OSError | None:
-    """What the system says if the disk is full: LMDB calls a write that was cut short an input/output error."""
-    size, (limit, _) = (folder / "data.mdb").stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)
-    if limit != resource.RLIM_INFINITY and size >= limit:
-        return OSError(errno.EFBIG, os.strerror(errno.EFBIG))
-    probe = folder / "probe.tmp"
-    try:
-        probe.write_bytes(bytes(_PROBE_BYTES))
-    except OSError as full:
-        return full
-    finally:
-        probe.unlink(missing_ok=True)
-    return None
-
-
-def told(url: str, error: Exception) -> StoreError:
-    """LMDB's or the system's complaint in our words."""
-    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    if (error.errno if isinstance(error, OSError) else getattr(error, "code", 0)) in _FULL:
-        return StoreFull(f"{url}: the disk or a quota is full ({text}); nothing of the batch was written, nothing lost")
-    if isinstance(error, _DAMAGED):
-        return StoreCorrupt(f"{url}: is damaged, or no store: {text}")
-    if "already open in this process" in text:
-        return StoreError(f"{url}: the process this one was forked from has it open; open it before, or spawn instead")
-    return StoreError(f"{url}: {text}")

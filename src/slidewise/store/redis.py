@@ -37,6 +37,9 @@ LEASE = 10.0
 """Seconds after which the lease of a silent writer runs out; it is renewed three times in that time."""
 
 _DURABLE = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no"}
+_FOR_EVER = -1
+"""What Redis says of a lease that does not run out; ours do."""
+
 _PIECE = 256
 _POLL = 0.2
 
@@ -231,7 +234,7 @@ class RedisStore(Store):
             if other.is_dead():
                 dead = held
                 continue
-            if other.is_here() or left > last_left:  # it lives: we see its process, or it has just renewed
+            if other.is_here() or left > last_left or left == _FOR_EVER:  # we see its process, or it has just renewed
                 raise StoreLocked(f"{self.url}: {shown(name)} is held by {other}")
             last_left = left
             time.sleep(min(_POLL, max(left, 0) / 1000 + 0.01))
