@@ -1,10 +1,10 @@
 """Stores under a window's access pattern: which embedded store, and what Redis costs beside it.
 
-    open       an empty store, and a full one
+    open       an empty store, with the import of its library, and a full one
     flush      1, 8 or 64 pages and a snapshot of 2 KB, atomically and durably; ns per page
     fill       all pages of a window of 2^25 doubles with its tree, 512 MB, in flushes of 2 MB
     read       23 random pages, a bulk eviction's branch: from memory, and pushed out of the page cache before
-    slide      64 new pages, then the 64 oldest deleted as a range, over and over
+    slide      64 new pages, and the 64 oldest deleted as a range: two batches
     drop       half of all pages deleted as one range
     memory     private memory (RssAnon) that the process gained by filling and reading; the file's size
 
@@ -45,6 +45,9 @@ SNAPSHOT = bytes(2048)
 FLUSH_BYTES = 2 * 2**20
 MOST_GROWTH_MB = 64.0
 """Private memory that a window of 2^25 doubles may add (the spec's bound, of which the store is only a part)."""
+
+MOST_PAGE_BYTES = 65536
+"""A branch of larger pages is megabytes: it is measured, and promised nothing."""
 
 READ_LIMIT_MS = {US: 1.0, REDIS: 5.0}
 """What a bulk eviction may take; the branch's pages, read warm, must fit in it."""
@@ -104,24 +107,17 @@ def measure(
 ) -> tuple[dict[str, tuple[int, list[float]]], dict[str, float]]:
     """Timings by name: pages per call, seconds of each call; and figures by name."""
     pages, timings, figures = Pages(size), {}, {}
+    before = _private_mb()
     spent, store = _timed(lambda: opened(who, place))
     timings["open, empty"] = 1, [spent]
     for count in (1, 8, 64):
-        batches = [pages.batch(2**40 + k * count, count) for k in range(20)]
-        timings[f"flush of {count}"] = (
-            count,
-            [_timed(lambda batch=batch: store.put_many(batch))[0] for batch in batches],
-        )  # type: ignore[misc]
+        timings[f"flush of {count}"] = count, _flushes(store, pages, range(2**40, 2**40 + 20 * count, count), count)
     if who == FLOOR:
         store.close()
         return timings, figures
     store.delete_range(*keys.page_range("bench", 0, 2**40))
-    before = _private_mb()
     total, per = window_bytes // size, max(1, FLUSH_BYTES // size)
-    taken = []
-    for first in range(0, total, per):
-        batch = pages.batch(first, min(per, total - first))
-        taken.append(_timed(lambda batch=batch: store.put_many(batch))[0])  # type: ignore[misc]
+    taken = _flushes(store, pages, range(0, total, per), per)
     timings["fill"] = total, [sum(taken)]
     figures["fill, MB/s"] = total * size / 2**20 / sum(taken)
     draw = random.Random(SEED)
@@ -144,17 +140,24 @@ def measure(
     timings["open, full"] = 1, [spent]
     if who != REDIS:
         timings["read, cold"] = BRANCH, [_read(store, branch()) for _ in range(20)]
-    taken = []
+    taken = _flushes(store, pages, range(total, total + 20 * 64, 64), 64)
     for k in range(20):
-        batch = pages.batch(total + 64 * k, 64)
-        spent, _ = _timed(lambda batch=batch: store.put_many(batch))  # type: ignore[misc]
         gone = keys.page_range("bench", 0, 64 * k, 64 * (k + 1))
-        taken.append(spent + _timed(lambda gone=gone: store.delete_range(*gone))[0])  # type: ignore[misc]
+        taken[k] += _timed(lambda gone=gone: store.delete_range(*gone))[0]  # type: ignore[misc]
     timings["slide by 64"] = 64, taken
     half = total // 2
     timings["drop half"] = half, [_timed(lambda: store.delete_range(*keys.page_range("bench", 0, 0, half)))[0]]
     store.close()
     return timings, figures
+
+
+def _flushes(store: Any, pages: Pages, starts: range, count: int) -> list[float]:
+    """Seconds of each flush of so many pages; making them is not counted."""
+    taken = []
+    for first in starts:
+        batch = pages.batch(first, count)
+        taken.append(_timed(lambda batch=batch: store.put_many(batch))[0])  # type: ignore[misc]
+    return taken
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -260,7 +263,7 @@ def _tables(report: Report, figures: dict[tuple[str, int], dict[str, float]]) ->
             what = f"pages of {size:,} bytes: private memory gained by filling and reading, MB"
             report.bars.append(Bar(what, memory, MOST_GROWTH_MB))
         warm = report.find({"work": "read, warm", "page": size}, who)
-        if who in READ_LIMIT_MS and warm is not None and warm.nanoseconds is not None:
+        if who in READ_LIMIT_MS and size <= MOST_PAGE_BYTES and warm is not None and warm.nanoseconds is not None:
             what = f"pages of {size:,} bytes: {who}, {BRANCH} random pages, warm, ms"
             report.bars.append(Bar(what, warm.nanoseconds * BRANCH / 1e6, READ_LIMIT_MS[who]))
     report.tables[f"a window's pages, all of them ({'quick' if report.quick else '2^25 doubles with their tree'})"] = (

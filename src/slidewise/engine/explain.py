@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from slidewise.engine.plan import Output, Plan
+from slidewise.engine.output import Output
+from slidewise.engine.plan import Plan
 
 
 def explain_plan(plan: Plan) -> str:

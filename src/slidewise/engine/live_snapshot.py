@@ -109,8 +109,8 @@ def restored(
     """The window of a snapshot; an aggregate or window that is code must be handed in, and be the same."""
     header, parts = unpack("live window", blob)
     aggregate = _aggregate_of(header, aggregate)
-    window = _window_of(header, window)
     try:
+        window = _window_of(header, window)
         # By the algorithm the partials belong to, whatever "auto" would choose today.
         structure = header["structure"] if header["structure"] in ALGORITHMS else header["algorithm"]
         live = kind(aggregate, window, structure, kind=header["kind"])

@@ -10,7 +10,7 @@ import pyarrow as pa
 from slidewise.engine.columns import dtype_of
 from slidewise.engine.events import ACCEPTS
 from slidewise.engine.fed import Fed
-from slidewise.engine.plan import make_ops
+from slidewise.engine.output import make_ops
 from slidewise.engine.stored import StoredState
 from slidewise.errors import ArgumentError
 from slidewise.monoids.kinds import Kind

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from slidewise.duration import NANOS
 from slidewise.engine.columns import NO_NULLS, Column, as_objects
-from slidewise.engine.plan import Output, Plan
+from slidewise.engine.output import Output
+from slidewise.engine.plan import Plan
 from slidewise.kernels.registers import HEAD, TAIL
 from slidewise.kernels.uses import Use, UsesOps, uses_ops
 from slidewise.swag.amta import Amta
