@@ -14,17 +14,17 @@ SECOND = 10**9
 
 
 def _shifts(total: Any, old: Any) -> bool:
-    return bool(total.n - old.n >= 1500)
+    return bool(total.n - old.n >= 1700)
 
 
 def _heavy(total: Any, old: Any) -> bool:
-    return bool(total.weight - old.weight >= 700.0)
+    return bool(total.weight - old.weight >= 300.0)
 
 
 WINDOWS: dict[str, sw.Window] = {
-    "rows": sw.trailing(2500),
+    "rows": sw.trailing(1700),
     "few rows": sw.trailing(10),
-    "rows before": sw.trailing(1500, include_current=False, min_rows=20),
+    "rows before": sw.trailing(1600, include_current=False, min_rows=20),
     "time": sw.trailing("30 min"),
     "coarse time": sw.trailing("30 min", coarse="1 min"),
     "time before": sw.trailing("20 min", include_current=False, min_rows=3),

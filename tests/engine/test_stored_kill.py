@@ -186,7 +186,7 @@ def test_the_connection_stays_cut_for_longer_than_our_patience(redis_server: Ser
     drill.feed(live, 4400)
     proxy.open, proxy.budget = False, 3000
     errors = 0
-    for k in range(4400, 6000):
+    for k in range(4400, 5400):
         if k % 200 == 0:
             time.sleep(0.25)  # the background's patience ends
         while True:
@@ -204,7 +204,7 @@ def test_the_connection_stays_cut_for_longer_than_our_patience(redis_server: Ser
     live.flush()
     live.close()
     live = sw.LiveWindow.restore(f"{redis_server.url}?{prefix}", window=WINDOWS[name])
-    assert live.events == 6000
+    assert live.events == 5400
     drill.checked(live, name, more=3000)
     live.close()
     proxy.close()

@@ -323,12 +323,12 @@ def test_an_insert_never_reads(large: Any) -> None:
 
 def test_a_window_of_objects_with_its_middle_elsewhere() -> None:
     window = paged(SPAN)
-    for value in range(120_000):
+    for value in range(101_000):
         window.insert(value)
     assert window.reads == 0
-    assert window.query() == (0, 119_999)
+    assert window.query() == (0, 100_999)
     window.evict_many(77_777)
-    assert window.query() == (77_777, 119_999)
+    assert window.query() == (77_777, 100_999)
     window.check()
 
 
@@ -350,9 +350,9 @@ def test_levels_above_the_window_hand_nothing_over() -> None:
     """A node wider than the window has always lost some of its elements."""
     for types in (("int64",), None):
         window = paged(ADD, types)
-        for _ in range(300):
+        for _ in range(100):
             window.extend(list(range(1000)), size=100)
-        assert max(level for level, _ in kept_by(window).pages) <= 6
+        assert max(level for level, _ in kept_by(window).pages) in (5, 6)
         assert window.query() == sum(range(900, 1000))
 
 

@@ -34,7 +34,9 @@ class LivePolicy:
             for (name, _), fed, monoid in zip(named, self._fed, self._monoids, strict=True)
         ]
         self._code = code_of(window, uses)
-        self._structure = structure = make(replace(self._code.ops.monoid, codec=(self._encode, self._decode)))
+        coded = any(monoid.codec is not None for monoid in self._monoids)
+        codec = (self._encode, self._decode) if coded else None
+        self._structure = structure = make(replace(self._code.ops.monoid, codec=codec))
         access = Access(
             query=lambda cols, R: structure.query(),
             value=lambda cols, R, level, q: structure.node_at(level, q),
