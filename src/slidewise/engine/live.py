@@ -43,7 +43,7 @@ class LiveWindow:
         ``"auto"`` or a name from `slidewise.swag.ALGORITHMS`.
     store
         None: the window is kept in memory. A URL (``"disk:PATH"``, ``"redis://..."``, ``"memory:NAME"``) or a store of
-        `slidewise.store.open`: its events are kept there and a few hundred kilobytes here, whatever it holds. What
+        `slidewise.store.open`: its events are kept there and a few megabytes here, whatever it holds. What
         `flush` has written survives kill -9; `LiveWindow.restore(url)` goes on from there.
     kind
         What the values are: ``"float"``, ``"int"``, ``"bool"``, ``"decimal"``, ``"string"``, or ``"object"`` for
