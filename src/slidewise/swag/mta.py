@@ -11,17 +11,18 @@ Invariant: a node is looked at only if it lies wholly inside the window, so it i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from slidewise.errors import ArgumentError
 from slidewise.kernels.jit import Jit, plain
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import BASE, HEAD, MASK, MOVED, TAIL
 from slidewise.kernels.uses import LEAVES, STAYS
 from slidewise.monoids.laws import same
-from slidewise.swag.structure import Structure
+from slidewise.swag.positional import Positional
+from slidewise.swag.structure import check_policy
 
 
 class _Void:
@@ -45,7 +46,7 @@ class Levels:
     ready: Callable[..., None]
 
 
-class Mta(Structure):
+class Mta(Positional):
     """A window that evicts any number of elements, and finds how many a policy evicts, in logarithmic time."""
 
     bulk: ClassVar[bool] = True
@@ -65,13 +66,8 @@ class Mta(Structure):
         >>> times.enforce(lambda total, old: total - old >= 4), len(times)
         (3, 1)
         """
-        if not callable(policy):
-            raise ArgumentError(f"policy={policy!r}: expected a function of (total, old)")
-        if len(self) == 0:
-            return 0
-        lowered, registers = self.monoid.lowered, self._bank.regs[0]
-        levels = self._ready()
-        total = self.query()
+        check_policy(policy)
+        levels, total, lowered = self._ready(), self.query(), self.monoid.lowered
         longest = longest_of(
             self.monoid.combine,
             lambda cols, place: self._at(place),
@@ -80,9 +76,22 @@ class Mta(Structure):
             lambda _, old: bool(policy(total, lowered(old))),
             plain,
         )
-        gone = int(longest(self._bank.cols, registers, total)) - self.register(HEAD)
+        registers = [int(number) for number in self._bank.regs[0]]
+        registers[HEAD] = first = self._first_asked()
+        stays = int(longest(self._bank.cols, registers, total))
+        gone = stays - self._register(HEAD) if stays > first else 0
         self.evict_many(gone)
         return gone
+
+    def _first_asked(self) -> int:
+        """Where a prefix must end beyond to be asked about: behind the nulls that come first, which sum up to nothing."""
+        first = self._register(HEAD)
+        if not self.monoid.answers_empty:
+            for position in self._nulls[bisect_left(self._nulls, first) :]:
+                if position > first:
+                    break
+                first += 1
+        return first
 
     def levels(self) -> list[list[tuple[Any, Any]]]:
         """The tree as the paper draws it: per level, leaves first, its pairs; `VOID` where a pair has no element.
@@ -137,9 +146,8 @@ class Mta(Structure):
         """All nodes hold their sums; where they are."""
         if self.register(MOVED):
             ops = self._ops
-            ops.built((type(self), "ready"), lambda: ops.kernel(self.levels_of(ops, ops.jit).ready))(
-                self._bank.cols, self._bank.regs[0]
-            )
+            ready = ops.built((type(self), "ready"), lambda: _build_ready(ops, self.levels_of(ops, ops.jit).ready))
+            ready(self._bank.cols, self._bank.regs[0])
         return self._plain_levels()
 
     def _plain_levels(self) -> Levels:
@@ -157,11 +165,18 @@ class Mta(Structure):
 
     def register(self, number: int) -> int:
         """One of the window's registers (kernels/registers.py)."""
-        return int(self._bank.regs[0][number])
+        return self._register(number)
 
     def raw(self) -> tuple[Any, Any]:
         """Columns and registers, as the steps take them."""
         return self._bank.cols, self._bank.regs[0]
+
+
+def _build_ready(ops: Ops, ready: Any) -> Any:
+    def make_ready(cols: Any, R: Any) -> None:
+        ready(cols, R)
+
+    return ops.kernel(make_ready)
 
 
 def longest_of(combine: Any, load: Any, identity: Any, levels: Levels, holds: Any, jit: Jit) -> Any:
