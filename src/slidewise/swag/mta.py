@@ -84,7 +84,7 @@ class Mta(Positional):
         return gone
 
     def _first_asked(self) -> int:
-        """Where a prefix must end beyond to be asked about: behind the nulls that come first, which sum up to nothing."""
+        """A prefix must end beyond this to be asked about: the nulls that come first have no answer."""
         first = self._register(HEAD)
         if not self.monoid.answers_empty:
             for position in self._nulls[bisect_left(self._nulls, first) :]:
