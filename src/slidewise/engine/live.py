@@ -92,6 +92,8 @@ class LiveWindow:
         self._policy: LivePolicy | None = None
         self._uses = [Fed(one, f"uses[{name!r}]") for name, one in used_by(window, (), plain=True)]
         self._refuse_at_once()
+        if isinstance(window, DataWindow) and all(one.any_kind for one in self._uses):
+            self._policy = LivePolicy(window, kind or "object")
         if kind is not None or self._takes_any:
             self._start(self._fed.monoid(kind or "object"))
 
@@ -220,11 +222,11 @@ class LiveWindow:
         structure = self.choice.structure
         types = _types_of(monoid, self._fed.kinds(self._kind or "object")) if structure.tallies else None
         self._structure = structure(monoid, types=types, arity=len(self._fed.inputs) or 1)
-        if isinstance(self.window, DataWindow):
-            self._policy = LivePolicy(self.window, self._kind or "object")
-        for k in range(self._nulls_before):
+        for _ in range(self._nulls_before):
             self._structure.insert_null()
-            if self._policy is not None:
+        if isinstance(self.window, DataWindow) and self._policy is None:  # no null could leave before the first value
+            self._policy = LivePolicy(self.window, self._kind or "object")
+            for k in range(self._nulls_before):
                 self._policy.insert(None, k, None)
 
     def _refuse_at_once(self) -> None:

@@ -81,6 +81,8 @@ def _fill(live: LiveWindow, header: dict[str, Any], parts: list[bytes]) -> None:
     live._events = header.get("events", 0)
     if header["waiting"] is not None:
         live._waiting = decode_plain(header["waiting"].encode())
+    if live._policy is not None and header["policy"] is not None:
+        live._policy.set_state(*decode_plain(header["policy"].encode()))
     if header["structure"] is None:
         return
     structure = live._structure
@@ -91,8 +93,6 @@ def _fill(live: LiveWindow, header: dict[str, Any], parts: list[bytes]) -> None:
         raise ValueError(f"its partials are {header['partial']}, {monoid!r} has {partial_schema(monoid)}")
     _, decode = _codec(structure)
     structure.set_state(header["registers"], [decode(part) for part in parts], header["links"])
-    if live._policy is not None:
-        live._policy.set_state(*decode_plain(header["policy"].encode()))
 
 
 def _codec(structure: Any) -> Any:
