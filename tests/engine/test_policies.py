@@ -201,6 +201,16 @@ def test_a_restored_policy_must_be_handed_in_and_the_same() -> None:
     assert sw.LiveWindow.restore(adwin.snapshot()).push(1.0) == adwin.push(1.0) == 4
 
 
+def test_a_value_that_the_policy_cannot_take_leaves_nothing_behind() -> None:
+    live = sw.LiveWindow(sw.max(), sw.evict_while(lambda total, old: total.s - old.s > 3, uses={"s": sw.sum()}))
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match=r"sum\(\): data is of type str"):
+            live.push("a")
+    assert len(live) == 0
+    assert live.extend([1, 2, 3]) == [1, 2, 3]
+    assert len(live) == 2
+
+
 # ---- long keys, many keys -------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["few", "of a dict"])
 def test_a_key_of_more_rows_than_a_piece(name: str) -> None:
@@ -497,6 +507,8 @@ def test_adwin_needs_a_column_where_there_are_several() -> None:
         sw.slide(data, [sw.sum("x"), sw.sum("y")], sw.adwin())
     with pytest.raises(ArgumentError, match="a plain sequence has no columns; expected column=None"):
         sw.slide([1.0], sw.sum(), sw.adwin(column="x"))
+    with pytest.raises(ArgumentError, match=r"window=adwin\(0.002\): expected column=.*the aggregates name none"):
+        sw.slide(data, sw.count(), sw.adwin())
 
 
 # ---- in words -------------------------------------------------------------------------------------------------------

@@ -312,7 +312,11 @@ class LiveWindow:
             return value
         if self._structure is None:
             self._kind = kind_of_value(value)
-            self._start(self._fed.monoid(self._kind, type(value).__name__))
+            try:
+                self._start(self._fed.monoid(self._kind, type(value).__name__))
+            except ArgumentError:  # a value of another kind may still begin it
+                self._kind = self._structure = self.choice = None
+                raise
         return fitting(value, self._kind or "object")
 
     def _time(self, time: object) -> Any:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from slidewise.kernels.jit import compiled, kernel, plain, with_helpers
+from slidewise.kernels.jit import inlined, kernel, plain, with_helpers
 from slidewise.kernels.ops import CannotCompile, Ops, load_of, nothing, object_ops, store_of, write
 from slidewise.monoids.monoid import Monoid
 
@@ -178,30 +178,30 @@ def _compiled(groups: Sequence[tuple[Callable[..., Any], Sequence[Use]]], uses: 
             raise CannotCompile(f"the policy is a {type(function).__name__}, not a plain Python function")
         mine = range(at, at + len(several))
         at += len(several)
-        names |= {f"policy{g}": compiled(with_helpers(function)), f"View{g}": _view(several)}
+        names |= {f"policy{g}": inlined(with_helpers(function)), f"View{g}": _view(several)}
         sides = [
             f"View{g}(" + ", ".join(f"lower{k}({spans[k].format(p=p)})" for k in mine) + ")" for p in ("total", "old")
         ]
         asked = [f"if not old[{seen[k]}]:\n        return {UNKNOWN}" for k in mine if k in seen]
         asked.append(f"if policy{g}({', '.join(sides)}):\n        return {LEAVES}")
-        holds.append(compiled(_lines("holds(total, old)", [*asked, f"return {STAYS}"], names)))
+        holds.append(inlined(_lines("holds(total, old)", [*asked, f"return {STAYS}"], names)))
     identity = tuple(values)
-    combine = compiled(_lines("combine(a, b)", [*combined, f"return ({flat},)"], names))
+    combine = inlined(_lines("combine(a, b)", [*combined, f"return ({flat},)"], names))
     ops = Ops(
         monoid=Monoid(identity=identity, combine=_never, name="uses"),
-        jit=compiled,
+        jit=inlined,
         kernel=kernel,
         identity=identity,
         lift_at=_never,
         combine=combine,
-        load=compiled(load_of(tuple(fields), packed=True)),
-        store=compiled(store_of(len(fields), packed=True)),
+        load=inlined(load_of(tuple(fields), packed=True)),
+        store=inlined(store_of(len(fields), packed=True)),
         answer=_never,
-        vacant=compiled(nothing),
+        vacant=inlined(nothing),
         fields=tuple(fields),
         answers=("bool",),
     )
-    lift_row = compiled(_lines("lift_row(inputs, valids, i)", [*lifted, f"return ({flat},)"], names))
+    lift_row = inlined(_lines("lift_row(inputs, valids, i)", [*lifted, f"return ({flat},)"], names))
     return UsesOps(ops, lift_row, tuple(holds))
 
 
@@ -220,8 +220,8 @@ def _lower(use: Use) -> Any:
         lines = [f"value = {answer}", f"return ({parts},)"]
     else:
         lines = [f"return {answer}" if scale == 1 else f"return {answer} * {scale}"]
-    made = None if lower is None else compiled(with_helpers(lower))
-    return compiled(_lines("lowered(p)", lines, {"lower": made, "known": known}))
+    made = None if lower is None else inlined(with_helpers(lower))
+    return inlined(_lines("lowered(p)", lines, {"lower": made, "known": known}))
 
 
 def known(value: Any) -> Any:
