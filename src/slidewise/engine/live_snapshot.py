@@ -106,7 +106,10 @@ def _window_of(header: dict[str, Any], window: Window | None) -> Window:
     if window is None:
         if is_code(stored):
             raise ArgumentError("window=None: the snapshot is of a slide policy, which is code; hand its window in")
-        return from_dict(stored)
+        try:
+            return from_dict(stored)
+        except (KeyError, TypeError) as error:
+            raise SnapshotError(f"the snapshot does not fit this version: {error}") from error
     if not isinstance(window, Window) or window.to_dict() != stored:
         raise SnapshotError(f"snapshot of another window than {window!r}: {stored}")
     return window
