@@ -61,10 +61,12 @@ demo: setup  ## see it work
 
 .PHONY: test
 test: setup  ## the tests, without the slow ones
+	@tools/ensure_redis.sh
 	@$(WITH_JAVA) $(PYTEST) -m "not slow" $(ON_ALL_CORES)
 
 .PHONY: test-slow
 test-slow: setup  ## drills and long runs
+	@tools/ensure_redis.sh
 	@$(WITH_JAVA) $(PYTEST) -m slow
 
 .PHONY: check
@@ -100,6 +102,7 @@ doctest: setup  ## the examples in docstrings, README.md and docs/
 
 .PHONY: bench
 bench: setup  ## the benchmarks
+	@tools/ensure_redis.sh
 	@$(WITH_JAVA) $(BIN)/python -m bench
 
 LOCK = $(BIN)/uv --quiet pip compile --universal --python-version 3.11 --fork-strategy fewest \

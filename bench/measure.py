@@ -21,7 +21,21 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
-LIBRARIES = ("slidewise", "numpy", "numba", "pyarrow", "pandas", "polars", "bottleneck", "numbagg", "duckdb", "pyspark")
+LIBRARIES = (
+    "slidewise",
+    "numpy",
+    "numba",
+    "pyarrow",
+    "pandas",
+    "polars",
+    "bottleneck",
+    "numbagg",
+    "duckdb",
+    "lmdb",
+    "rocksdict",
+    "redis",
+    "pyspark",
+)
 
 PATIENCE = 15.0
 """Seconds that the timed calls of one contestant on one case may take."""

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from bench import peers, structures
+from bench import peers, stores, structures
 from bench.arrays import TOLERANCE, workload
 from bench.measure import Bar, Report, Timing, timed
 from bench.report import show
 from bench.spark import boxed, flatness, worst
 from slidewise.monoids import laws
+from slidewise.store import Store
 from slidewise.swag.two_stacks_lite import TwoStacksLite
 
 LIBRARIES = {"pandas": "pandas", "Polars": "polars", "bottleneck": "bottleneck", "DuckDB": "duckdb"}
@@ -185,3 +186,22 @@ def test_one_call_is_not_counted() -> None:
     calls: list[int] = []
     assert len(timed(lambda: calls.append(1), 3)) == 3
     assert len(calls) == 4
+
+
+def test_a_store_is_checked_and_timed(tmp_path: Path) -> None:
+    pytest.importorskip("lmdb")
+    timings, figures = stores.measure(stores.US, 4096, 2**20, str(tmp_path))
+    assert {"open, empty", "flush of 64", "fill", "read, warm", "read, cold", "slide by 64", "drop half"} <= set(
+        timings
+    )
+    assert timings["fill"][0] == 256
+    assert all(seconds and min(seconds) > 0 for _, seconds in timings.values())
+    assert figures["file, MB"] > 1
+
+
+def test_a_store_that_errs_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("lmdb")
+    right = Store.get_many
+    monkeypatch.setattr(Store, "get_many", lambda self, keys: right(self, keys)[::-1])
+    with pytest.raises(stores.WrongPageError, match="came back as another"):
+        stores.measure(stores.US, 4096, 2**18, str(tmp_path))

@@ -50,7 +50,7 @@ def test_version() -> None:
     assert run("--version").stdout == f"slidewise {slidewise.__version__}\n"
 
 
-@pytest.mark.parametrize("command", [(), ("demo",), ("algorithms",), ("bench",)])
+@pytest.mark.parametrize("command", [(), ("demo",), ("algorithms",), ("store", "inspect"), ("bench",)])
 def test_help_has_an_example(command: tuple[str, ...]) -> None:
     result = run(*command, "--help")
     assert result.exit_code == 0
@@ -65,7 +65,7 @@ def test_no_command_gives_the_help() -> None:
 def test_the_command_line_imports_nothing_heavy() -> None:
     code = "import sys, slidewise.cli; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    assert not {"numba", "pyspark", "pandas", "polars", "matplotlib"}.intersection(loaded)
+    assert not {"numba", "pyspark", "pandas", "polars", "matplotlib", "lmdb", "redis"}.intersection(loaded)
 
 
 def test_algorithms_are_the_registry_s() -> None:

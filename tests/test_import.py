@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("pyspark", "numba", "pandas", "polars", "pyarrow")
+HEAVY = ("pyspark", "numba", "pandas", "polars", "pyarrow", "lmdb", "redis")
 
 
 def in_a_new_process(program: str) -> str:

@@ -72,7 +72,7 @@ _HOMES = {
     "tumbling": "slidewise.windows.make",
     "var": "slidewise.monoids.catalogue",
 }
-_MODULES = ("datasets", "errors", "monoids", "spark", "swag", "windows")
+_MODULES = ("datasets", "errors", "monoids", "spark", "store", "swag", "windows")
 
 __all__ = [
     "Aggregate",
@@ -126,6 +126,7 @@ __all__ = [
     "spark",
     "spread",
     "stddev",
+    "store",
     "sum",
     "swag",
     "time_weighted_mean",
@@ -137,7 +138,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from slidewise import datasets, errors, monoids, spark, swag, windows
+    from slidewise import datasets, errors, monoids, spark, store, swag, windows
     from slidewise.engine.live import LiveWindow
     from slidewise.monoids.aggregate import Aggregate, aggregate
     from slidewise.monoids.catalogue import (

@@ -1,4 +1,4 @@
-"""The command line: ``slidewise demo``, ``slidewise algorithms``, ``slidewise bench``.
+"""The command line: ``slidewise demo``, ``slidewise algorithms``, ``slidewise store inspect``, ``slidewise bench``.
 
 A mistake of the user's is one line on standard error and exit code 2, never a traceback. Every command imports what it
 needs when it runs, so ``slidewise --version`` costs nothing.
@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
@@ -111,6 +112,76 @@ def algorithms(
         table.add_column(heading, no_wrap=column == "name")
     for card in cards:
         table.add_row(*(str(getattr(card, column)) for column in COLUMNS))
+    console.print(table)
+
+
+store_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+app.add_typer(
+    store_app,
+    name="store",
+    help="Windows whose state lives in a store.",
+    epilog="Example: [bold]slidewise store inspect disk:windows[/]",
+)
+
+
+@store_app.callback()
+def store_options() -> None:
+    """Windows whose state lives in a store."""
+
+
+@store_app.command(epilog="Example: [bold]slidewise store inspect redis://localhost:6379/0 --json[/]")
+def inspect(
+    url: Annotated[str, typer.Argument(help="The store: disk:PATH, redis://host:port/db, redis+cluster://...")],
+    as_json: Annotated[bool, typer.Option("--json", help="Everything known of each window, as JSON.")] = False,
+) -> None:
+    """The windows in a store: how big they are, their pages and generation, and who writes them.
+
+    Only reads, and disturbs no writer. [bold]SLIDEWISE_REDIS_PASSWORD[/] keeps the password out of the URL.
+    """
+    from slidewise.store import open as open_store
+    from slidewise.store.base import FORMAT
+    from slidewise.store.inspect import inspect as windows_in
+
+    with open_store(url, create=False, durable=False) as store:
+        found = windows_in(store)
+        if as_json:
+            windows = [dataclasses.asdict(window) for window in found]
+            typer.echo(
+                json.dumps({"url": store.url, "format": FORMAT, "windows": windows}, indent=2, ensure_ascii=False)
+            )
+            return
+        table = Table(box=box.SIMPLE_HEAD, title=f"{store.url}, format {FORMAT}")
+    for heading in (
+        "window",
+        "of",
+        "aggregate",
+        "elements",
+        "generation",
+        "levels",
+        "pages",
+        "bytes",
+        "updated",
+        "writer",
+    ):
+        table.add_column(heading, justify="right" if heading in ("elements", "pages", "bytes") else "left")
+    for window in found:
+        said = {name: str(window.meta.get(name, "-")) for name in ("window", "aggregate", "generation", "updated")}
+        elements = window.meta.get("elements")
+        table.add_row(
+            escape(window.name),
+            escape(said["window"]),
+            escape(said["aggregate"]),
+            f"{elements:,}" if isinstance(elements, int) else "-",
+            said["generation"],
+            str(len(window.levels)),
+            f"{window.pages:,}",
+            f"{window.bytes:,}",
+            said["updated"],
+            escape(window.problem or str(window.writer or "-")),
+        )
+    console = Console()
+    if not console.is_terminal:
+        console.width = 200
     console.print(table)
 
 

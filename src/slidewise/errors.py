@@ -29,6 +29,26 @@ class SnapshotError(SlidewiseError, ValueError):
     """A snapshot or page is damaged, from a newer version, or of another query."""
 
 
+class StoreError(SlidewiseError):
+    """A store cannot do what was asked; the message names its URL, never a password."""
+
+
+class StoreUnreachable(StoreError):
+    """No answer from the store's server, or no permission to talk to it; what was acknowledged before is kept."""
+
+
+class StoreLocked(StoreError):
+    """Another writer holds the window, or has taken it over; the message says who and since when."""
+
+
+class StoreFull(StoreError):
+    """No room for a batch: none of it was written, and all that was there before is still readable."""
+
+
+class StoreCorrupt(StoreError):
+    """A page or the store's file is damaged, missing or of a newer format."""
+
+
 def bad(argument: str, value: object, allowed: str) -> ArgumentError:
     """The usual message: which argument, what it was, what it may be.
 

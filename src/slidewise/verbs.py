@@ -70,7 +70,7 @@ def slide(
     algorithm
         ``"auto"``, or a name from `slidewise.swag.ALGORITHMS`.
     threads
-        How many threads; None: all cores. Answers do not depend on it.
+        How many threads; None: all cores. Answers do not depend on it. On Spark 1 keeps rows without a key in one task.
     lateness, emit, late, idle, initial
         Streams only; see `slidewise.spark.streaming`.
     presorted
@@ -99,7 +99,15 @@ def slide(
         from slidewise.spark import slide_spark
 
         return slide_spark(
-            data, aggregates, window, by=by, order=order, algorithm=algorithm, presorted=presorted, **options
+            data,
+            aggregates,
+            window,
+            by=by,
+            order=order,
+            algorithm=algorithm,
+            presorted=presorted,
+            threads=threads,
+            **options,
         )
     _refuse_stream_options(options)
     if kind == "frame":

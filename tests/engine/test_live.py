@@ -297,7 +297,7 @@ BAD: list[tuple[str, Callable[[], Any], list[str]]] = [
     ("step", lambda: sw.LiveWindow(sw.max(), sw.tumbling(5)), ["window", "per-event"]),
     ("ties", lambda: sw.LiveWindow(sw.max(), sw.trailing("1 s", ties="together")), ["window", "ties"]),
     ("algorithm", lambda: sw.LiveWindow(sw.max(), sw.trailing(2), "quick"), ["algorithm", "quick", "two_stacks_lite"]),
-    ("store", lambda: sw.LiveWindow(sw.max(), sw.trailing(2), store="memory:"), ["store", "memory:", "None"]),
+    ("store", lambda: sw.LiveWindow(sw.max(), sw.trailing(2), store=5), ["store", "5", "disk:PATH"]),
     ("kind", lambda: sw.LiveWindow(sw.max(), sw.trailing(2), kind="number"), ["kind", "number", "float"]),
     ("text_kind", lambda: sw.LiveWindow(sw.sum(), sw.trailing(2), kind="object"), ["sum", "object", "numbers"]),
     ("text", lambda: sw.LiveWindow(sw.sum(), sw.trailing(2)).push("a"), ["sum", "str", "numbers"]),
@@ -310,7 +310,8 @@ BAD: list[tuple[str, Callable[[], Any], list[str]]] = [
     ("time_of_rows", lambda: sw.LiveWindow(sw.max(), sw.trailing(2)).push(1, 5), ["time=5", "counts rows"]),
     ("half_evict", lambda: sw.LiveWindow(sw.max(), sw.trailing(2)).evict_many(0.5), ["n=0.5", "integer"]),
     ("negative_evict", lambda: sw.LiveWindow(sw.max(), sw.trailing(2)).evict_many(-1), ["n=-1", "at least 0"]),
-    ("not_a_blob", lambda: sw.LiveWindow.restore("text"), ["blob", "'text'", "bytes"]),
+    ("not_a_blob", lambda: sw.LiveWindow.restore(5), ["blob", "5", "bytes"]),
+    ("not_a_url", lambda: sw.LiveWindow.restore("text"), ["'text'", "disk"]),
 ]
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.engine.batch import tree_of
+from slidewise.engine.any_bounds import tree_of
 from slidewise.engine.plan import make_plan
 
 AFFINE = sw.Monoid(  # x -> a·x + b modulo a prime, composed: numbers that do not commute

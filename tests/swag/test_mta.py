@@ -243,7 +243,7 @@ def test_every_length_is_found_with_few_looks(structure: type[Mta]) -> None:
             assert window.enforce(policy) == k
             assert len(window) == n - k
             assert window.query() == ((first + k, first + n) if k < n else None)
-            assert policy.count <= 2 * math.log2(k + 1) + 4, (n, first, k)
+            assert policy.count <= 3 * math.log2(k + 1) + 2, (n, first, k)
 
 
 @pytest.mark.parametrize("structure", BOTH, ids=named)
@@ -252,7 +252,7 @@ def test_looks_grow_with_what_leaves_not_with_the_window(structure: type[Mta]) -
         _, window = filled(structure, 4000, 5)
         policy = Looks(5 + k)
         assert window.enforce(policy) == k
-        assert policy.count <= 2 * math.log2(k + 1) + 4
+        assert policy.count <= 3 * math.log2(k + 1) + 2
     window.check()
 
 

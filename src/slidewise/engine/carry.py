@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.engine.batch import Answers, Rows, apart, forever, inputs_of, sweep, whole_steps
+from slidewise.engine.answers import Answers, Rows, apart, inputs_of, sweep
 from slidewise.engine.columns import Column, frozen
 from slidewise.engine.joint import joined
 from slidewise.engine.plan import Plan
 from slidewise.engine.policies import Enforcer
+from slidewise.engine.steps import forever, whole_steps
 from slidewise.engine.whole import lengths_of, peers
 from slidewise.kernels.registers import HEAD, OWN, TAIL
 from slidewise.swag.bank import Bank
@@ -314,6 +315,6 @@ class _Lane:
             bank.compact()
             bank.reserve_all(runs.slots, need)
             outs, ok = output.ops.outputs(len(lo)), np.ones(len(lo), dtype=np.bool_)
-            sweep(output, bank, 0, inputs_of(self.plan, output, columns), lo, hi, table, outs, ok, answer=answer)
+            sweep(output, bank, 0, inputs_of(output, columns), lo, hi, table, outs, ok, answer=answer)
             found.append(Answers(output, outs, ok))
         return apart(self.outputs, self.work, found)

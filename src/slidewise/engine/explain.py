@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from slidewise.engine.plan import Output, Plan
+from slidewise.engine.output import Output
+from slidewise.engine.plan import Plan
 from slidewise.engine.policies import Enforcer
 from slidewise.windows.policy import Adwin, DataWindow
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slidewise.engine.filters import passes_one
-from slidewise.engine.plan import VALUE, check_arity
+from slidewise.engine.output import VALUE, check_arity
 from slidewise.errors import bad
 from slidewise.monoids.aggregate import ORDER, Aggregate, Family
 from slidewise.monoids.hashing import hash_value

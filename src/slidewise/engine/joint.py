@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from slidewise.engine.plan import Output
+from slidewise.engine.output import Output
 from slidewise.errors import ArgumentError
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.product import ProductOps, product_ops

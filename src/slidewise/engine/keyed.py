@@ -24,8 +24,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slidewise.engine.answers import Answers
 from slidewise.engine.arrange import counting_sort, key_codes, times_of
-from slidewise.engine.batch import Answers
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import to_arrow, to_column
 from slidewise.engine.plan import Plan

@@ -8,19 +8,25 @@ its own event. A session is dropped as a whole when the first event after its ga
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from typing import Any
+
+import pyarrow as pa
 
 from slidewise.engine.columns import dtype_of
 from slidewise.engine.events import ACCEPTS, fitting, kind_of_value, nanos, place, python_value
 from slidewise.engine.fed import Fed
 from slidewise.engine.live_policy import LivePolicy
+from slidewise.engine.output import make_ops
 from slidewise.engine.plan import used_by
+from slidewise.engine.stored import NAME, StoredState
+from slidewise.engine.times import NEWEST, FarTimes, NearTimes, Times
 from slidewise.errors import ArgumentError, bad, listed, shown, whole
 from slidewise.monoids.aggregate import Aggregate, Family
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
+from slidewise.store.base import Store
+from slidewise.swag.amta import LEVELS, Amta
 from slidewise.swag.choose import Choice, check_name, choose
 from slidewise.windows.policy import DataWindow
 from slidewise.windows.window import Around, Between, Expanding, Session, Trailing, Window
@@ -39,10 +45,14 @@ class LiveWindow:
     algorithm
         ``"auto"`` or a name from `slidewise.swag.ALGORITHMS`.
     store
-        None: the window is kept in memory.
+        None: the window is kept in memory. A URL (``"disk:PATH"``, ``"redis://..."``, ``"memory:NAME"``) or a store of
+        `slidewise.store.open`: its events are kept there and a few hundred kilobytes here, whatever it holds. What
+        `flush` has written survives kill -9; `LiveWindow.restore(url)` goes on from there.
     kind
         What the values are: ``"float"``, ``"int"``, ``"bool"``, ``"decimal"``, ``"string"``, or ``"object"`` for
         anything else; None: as the first value is.
+    name
+        What the window is called in its store.
 
     Cost per `push`: the algorithm's, amortized O(1) by default.
 
@@ -60,9 +70,10 @@ class LiveWindow:
         aggregate: Aggregate,
         window: Window,
         algorithm: str = "auto",
-        store: None = None,
+        store: str | Store | StoredState | None = None,
         *,
         kind: Kind | None = None,
+        name: str = NAME,
     ) -> None:
         self._fed = Fed(aggregate)
         if not isinstance(window, Window) or not (window.per_event or isinstance(window, Session)):
@@ -73,27 +84,31 @@ class LiveWindow:
             raise bad("window", window, "a window that does not look ahead, e.g. sw.trailing('5 min')")
         if window.ties == "together":
             raise bad("window", window, "ties='apart': a live window cannot see later events of equal time")
-        if store is not None:
-            raise bad("store", store, "None: a live window is kept in memory")
         if kind is not None and kind not in ACCEPTS:
             raise bad("kind", kind, f"None or one of {listed(ACCEPTS)}")
         self.aggregate = aggregate
         self.window = window
         self.algorithm = algorithm
         check_name(algorithm)
+        if store is not None and algorithm not in ("auto", "amta"):
+            raise bad("algorithm", algorithm, "'auto' or 'amta': only that keeps a window in a store")
         self.choice: Choice | None = None
         self._kind: Kind | None = kind
         self._structure: Any = None
         self._nulls_before = 0
-        self._times: deque[Any] = deque()
+        self._times: Times = NearTimes()
         self._newest: Any = None
         self._waiting: tuple[Any, Any] | None = None
         self._events = 0
         self._policy: LivePolicy | None = None
         self._uses = [Fed(one, f"uses[{name!r}]") for name, one in used_by(window, (), plain=True)]
         self._refuse_at_once()
+        self._stored = store if store is None or isinstance(store, StoredState) else _new_state(store, name)
+        if self._stored is not None and self._keeps_times:
+            types = ("int64",) if window.by_time else None
+            self._times = FarTimes(self._stored.structure(NEWEST, types, 1, LEVELS))
         if isinstance(window, DataWindow) and all(one.any_kind for one in self._uses):
-            self._policy = LivePolicy(window, kind or "object")
+            self._policy = LivePolicy(window, kind or "object", self._policy_structure)
         if kind is not None or self._takes_any:
             self._start(self._fed.monoid(kind or "object"))
 
@@ -139,8 +154,8 @@ class LiveWindow:
             self._nulls_before -= n
         else:
             self._structure.evict_many(n)
-        for _ in range(n if self._keeps_times else 0):
-            self._times.popleft()
+        if self._keeps_times:
+            self._times.drop(n)
 
     def query(self) -> Any:
         """The answer over what is in the window; None (null) if it holds no value, or fewer rows than `min_rows`."""
@@ -188,20 +203,78 @@ class LiveWindow:
 
     # ---- snapshots ----
     def snapshot(self) -> bytes:
-        """Everything needed to go on in another process, as bytes without pickle; O(n)."""
-        from slidewise.engine.live_snapshot import taken_of
+        """Everything needed to go on in another process, as bytes without pickle; O(n).
 
-        return taken_of(self)
+        Of a window in a store it is what `flush` writes: O(log n), and of use only beside the store's pages.
+        """
+        from slidewise.engine.live_snapshot import taken_of, write_down
+
+        return taken_of(self) if self._stored is None else write_down(self, self._stored)
 
     @classmethod
-    def restore(cls, blob: bytes, aggregate: Aggregate | None = None, window: Window | None = None) -> LiveWindow:
-        """A window that goes on where `snapshot` was taken; a user's own aggregate must be handed in again.
+    def restore(
+        cls,
+        source: bytes | str | Store,
+        aggregate: Aggregate | None = None,
+        window: Window | None = None,
+        *,
+        name: str = NAME,
+    ) -> LiveWindow:
+        """A window that goes on where `snapshot` was taken, or from a store, where `flush` was last called.
 
-        So must the window where a slide policy is: a policy is code, which no snapshot holds.
+        A user's own aggregate must be handed in again, and so must the window where a slide policy is: both are code,
+        which is never stored.
+
+        Parameters
+        ----------
+        source
+            A snapshot's bytes; or a store, or its URL.
+        aggregate, window
+            As the window was made with, where they are code; else they may be left out.
+        name
+            What the window is called in its store.
+
+        >>> import slidewise as sw
+        >>> with sw.LiveWindow(sw.max(), sw.trailing(3), store="memory:doc") as live:
+        ...     live.extend([4, 1, 3])
+        [4, 4, 4]
+        >>> with sw.LiveWindow.restore("memory:doc") as again:
+        ...     again.push(2), len(again)
+        (3, 3)
         """
-        from slidewise.engine.live_snapshot import restored
+        from slidewise.engine.live_snapshot import from_store, restored
 
-        return restored(cls, blob, aggregate, window)
+        if isinstance(source, str | Store):
+            return from_store(cls, source, name, aggregate, window)
+        return restored(cls, source, aggregate, window)
+
+    # ---- in a store ----
+    def flush(self) -> None:
+        """Make the window, as it is now, durable in its store; without a store there is nothing to do.
+
+        One atomic batch: after kill -9 at any moment, `restore` gives the window as it was at the last `flush` that
+        returned, or at one that was on its way.
+        """
+        from slidewise.engine.live_snapshot import write_down
+
+        if self._stored is not None:
+            write_down(self, self._stored)
+
+    def close(self) -> None:
+        """Flush, and let another process have the window; without a store there is nothing to do."""
+        if self._stored is not None and not self._stored.closed:
+            try:
+                self.flush()
+            finally:
+                self._stored.close()
+
+    def __enter__(self) -> LiveWindow:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self._stored is not None and kind is not None:
+            self._stored.close()  # as it was at the last flush
+        self.close()
 
     # ---- inside ----
     @property
@@ -218,14 +291,19 @@ class LiveWindow:
     def _start(self, monoid: Monoid) -> None:
         # A tally alone cannot be read back from a snapshot; with one, the window keeps its events.
         whole_only = isinstance(self.window, Expanding | Session) and monoid.tally is None
-        self.choice = choose(monoid, algorithm=self.algorithm, whole_only=whole_only, exact=self._exact(monoid))
-        structure = self.choice.structure
-        types = _types_of(monoid, self._fed.kinds(self._kind or "object")) if structure.tallies else None
-        self._structure = structure(monoid, types=types, arity=len(self._fed.inputs) or 1)
+        arity = len(self._fed.inputs) or 1
+        if self._stored is not None:
+            self.choice = choose(monoid, algorithm="amta")
+            self._structure = self._stored.structure(monoid, self._stored_types(monoid), arity)
+        else:
+            self.choice = choose(monoid, algorithm=self.algorithm, whole_only=whole_only, exact=self._exact(monoid))
+            structure = self.choice.structure
+            types = _types_of(monoid, self._fed.kinds(self._kind or "object")) if structure.tallies else None
+            self._structure = structure(monoid, types=types, arity=arity)
         for _ in range(self._nulls_before):
             self._structure.insert_null()
         if isinstance(self.window, DataWindow) and self._policy is None:  # no null could leave before the first value
-            self._policy = LivePolicy(self.window, self._kind or "object")
+            self._policy = LivePolicy(self.window, self._kind or "object", self._policy_structure)
             for k in range(self._nulls_before):
                 self._policy.insert(None, k, None)
 
@@ -253,6 +331,15 @@ class LiveWindow:
         except ArgumentError:
             return None
         return monoid.lowered(monoid.identity) if monoid.answers_empty else None
+
+    def _stored_types(self, monoid: Monoid) -> tuple[str, ...] | None:
+        """Raw numbers in the store's pages where the values are floats and the monoid compiles; else objects."""
+        if self._kind != "float" or self._fed.own or len(self._fed.inputs) != 1 or self._fed.counts_rows:
+            return None
+        return ("float64",) if make_ops(monoid, [pa.float64()]).compiled else None
+
+    def _policy_structure(self, monoid: Monoid) -> Amta:
+        return Amta(monoid) if self._stored is None else self._stored.structure(monoid, None, 1, LEVELS)
 
     @property
     def _keeps_times(self) -> bool:
@@ -293,10 +380,9 @@ class LiveWindow:
         oldest = now - window.extent
         if window.coarse is not None:
             oldest = oldest // window.coarse * window.coarse
-        for gone, time in enumerate(self._times):
-            if time > oldest or (window.coarse is not None and time == oldest) or time == now:
-                return gone
-        return len(self._times)
+        if oldest >= now:  # a float so large that the extent is lost in it: what equals the newest stays
+            return self._times.older(now, or_equal=False)
+        return self._times.older(oldest, or_equal=window.coarse is None)
 
     def _close_session(self, time: object) -> None:
         """Drop all events if this one is after the gap."""
@@ -328,6 +414,18 @@ class LiveWindow:
         if self._newest is not None and now < self._newest:
             raise ArgumentError(f"time={shown(time)}: is before the newest event; expected times that never fall")
         return now
+
+
+def _new_state(store: str | Store, name: str) -> StoredState:
+    """A place in a store that has no such window yet."""
+    state = StoredState(store, name, create=True)
+    if state.exists():
+        where = state.where
+        state.close()
+        raise ArgumentError(
+            f"name={name!r}: {where} is there; LiveWindow.restore goes on with it, or choose another name"
+        )
+    return state
 
 
 def _types_of(monoid: Monoid, kinds: tuple[Kind, ...]) -> tuple[str, ...] | None:

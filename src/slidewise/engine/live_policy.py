@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from slidewise.engine.events import in_nanos
 from slidewise.engine.fed import Fed
 from slidewise.engine.plan import used_by
 from slidewise.engine.policies import code_of, decide_of
+from slidewise.kernels.jit import plain
 from slidewise.kernels.ops import object_ops
 from slidewise.kernels.registers import HEAD
 from slidewise.kernels.uses import Use
@@ -15,13 +17,14 @@ from slidewise.monoids.codec import codec_of
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.amta import Amta
+from slidewise.swag.enforce import Access
 from slidewise.windows.policy import Adwin, DataWindow
 
 
 class LivePolicy:
     """What a policy sees of a live window, as one partial per event in an Amortized MTA; O(1) amortized per event."""
 
-    def __init__(self, window: DataWindow, kind: Kind) -> None:
+    def __init__(self, window: DataWindow, kind: Kind, make: Callable[[Monoid], Amta] = Amta) -> None:
         named = used_by(window, (), plain=True)
         self.window = window
         self._fed = [Fed(aggregate, f"uses[{name!r}]") for name, aggregate in named]
@@ -31,8 +34,14 @@ class LivePolicy:
             for (name, _), fed, monoid in zip(named, self._fed, self._monoids, strict=True)
         ]
         self._code = code_of(window, uses)
-        self._decide = decide_of(window, self._code)
-        self._structure = Amta(self._code.ops.monoid)
+        self._structure = structure = make(self._code.ops.monoid)
+        access = Access(
+            query=lambda cols, R: structure.query(),
+            value=lambda cols, R, level, q: structure.node_at(level, q),
+            whole=Amta.levels_of(self._code.ops, plain).whole,
+            ready=lambda cols, R: structure.make_ready(),
+        )
+        self._decide = decide_of(window, self._code, access)
 
     def insert(self, value: Any, position: int, now: Any) -> None:
         """Append an event."""

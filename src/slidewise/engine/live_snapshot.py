@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections import deque
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slidewise.engine.fed import Fed
 from slidewise.engine.snapshot import pack, unpack
+from slidewise.engine.stored import StoredState
+from slidewise.engine.times import NearTimes
 from slidewise.errors import ArgumentError, SnapshotError
 from slidewise.monoids.aggregate import Aggregate
 from slidewise.monoids.codec import codec_of, decode_plain, encode_plain, partial_schema
 from slidewise.monoids.condition import Condition
 from slidewise.monoids.monoid import Monoid
+from slidewise.store.base import Store
 from slidewise.swag.choose import ALGORITHMS
 from slidewise.windows.stored import from_dict, is_code
 from slidewise.windows.window import Window
@@ -32,26 +35,66 @@ def taken_of(live: LiveWindow) -> bytes:
         registers, partials, links = structure.state()
         parts = [encode(partial) for partial in partials]
     header = {
+        **_header(live),
+        "partial": None if structure is None else partial_schema(structure.monoid),
+        "structure": None if structure is None else structure.card.name,
+        "registers": registers,
+        "links": links,
+        "times": live._times.listed() if isinstance(live._times, NearTimes) else [],
+        "policy": None if live._policy is None else encode_plain(live._policy.state()).decode(),
+    }
+    return pack("live window", header, parts)
+
+
+def _header(live: LiveWindow) -> dict[str, Any]:
+    """What is small: which window this is, and where in its events it stands."""
+    return {
         "aggregate": live.aggregate.source.name,
         "own": isinstance(live.aggregate.source, Monoid),
         "options": dict(live.aggregate.options),
         "where": encode_plain([(one.test, one.value) for one in live.aggregate.conditions]).decode(),
         "version": getattr(live.aggregate.source, "version", 1),
-        "partial": None if structure is None else partial_schema(structure.monoid),
         "window": live.window.to_dict(),
         "algorithm": live.algorithm,
-        "structure": None if structure is None else structure.card.name,
         "kind": live._kind,
-        "registers": registers,
-        "links": links,
-        "times": list(live._times),
         "newest": live._newest,
         "waiting": None if live._waiting is None else encode_plain(live._waiting).decode(),
         "nulls_before": live._nulls_before,
         "events": live._events,
-        "policy": None if live._policy is None else encode_plain(live._policy.state()).decode(),
     }
-    return pack("live window", header, parts)
+
+
+# ---- in a store -----------------------------------------------------------------------------------------------------
+def write_down(live: LiveWindow, state: StoredState) -> bytes:
+    """The window's meta record, durable in its store with the pages it refers to; O(log n)."""
+    structure = live._structure
+    small = {**_header(live), "partial": None if structure is None else partial_schema(structure.monoid)}
+    shown = {"window": repr(live.window), "aggregate": repr(live.aggregate), "elements": len(live)}
+    return state.flush(shown, json.dumps(small))
+
+
+def from_store(
+    kind: type[LiveWindow], store: str | Store, name: str, aggregate: Aggregate | None, window: Window | None
+) -> LiveWindow:
+    """The window of a store, as it was when it was last written down."""
+    state = StoredState(store, name, create=False)
+    try:
+        header, parts, small = state.read()
+        small = json.loads(small)
+        aggregate = _aggregate_of(small, aggregate)
+        window = _window_of(small, window)
+        live = kind(aggregate, window, small["algorithm"], state, kind=small["kind"])
+        structure = live._structure
+        if small["partial"] != (None if structure is None else partial_schema(structure.monoid)):
+            raise SnapshotError(
+                f"{state.where}: its partials are {small['partial']}, which {aggregate!r} does not have"
+            )
+        _place(live, small)
+        state.fill(header, parts)
+    except BaseException:
+        state.close()
+        raise
+    return live
 
 
 def restored(
@@ -75,12 +118,8 @@ def restored(
 
 
 def _fill(live: LiveWindow, header: dict[str, Any], parts: list[bytes]) -> None:
-    live._times = deque(header["times"])
-    live._newest = header["newest"]
-    live._nulls_before = header["nulls_before"]
-    live._events = header.get("events", 0)
-    if header["waiting"] is not None:
-        live._waiting = decode_plain(header["waiting"].encode())
+    live._times = NearTimes(header["times"])
+    _place(live, header)
     if live._policy is not None and header["policy"] is not None:
         live._policy.set_state(*decode_plain(header["policy"].encode()))
     if header["structure"] is None:
@@ -93,6 +132,15 @@ def _fill(live: LiveWindow, header: dict[str, Any], parts: list[bytes]) -> None:
         raise ValueError(f"its partials are {header['partial']}, {monoid!r} has {partial_schema(monoid)}")
     _, decode = _codec(structure)
     structure.set_state(header["registers"], [decode(part) for part in parts], header["links"])
+
+
+def _place(live: LiveWindow, header: dict[str, Any]) -> None:
+    """Where in its events the window stood."""
+    live._newest = header["newest"]
+    live._nulls_before = header["nulls_before"]
+    live._events = header.get("events", 0)
+    if header["waiting"] is not None:
+        live._waiting = decode_plain(header["waiting"].encode())
 
 
 def _codec(structure: Any) -> Any:

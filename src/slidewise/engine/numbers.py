@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.engine.plan import Output
+from slidewise.engine.output import Output
 from slidewise.kernels.distinct import distinct_kernels, slide_distinct
 from slidewise.kernels.ranked import ranked_kernels, slide_ranked
 from slidewise.kernels.spans import Span

@@ -7,61 +7,24 @@ The same plan serves every container, Spark batch and streams; making it is wher
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from slidewise.duration import NANOS
-from slidewise.engine.columns import Column, dtype_of, kind_of
-from slidewise.engine.enter import Derived, Source, derived, derived_mask, derived_position, enter
-from slidewise.engine.filters import check_condition
+from slidewise.engine.columns import Column, kind_of
+from slidewise.engine.enter import Derived, Source, enter
 from slidewise.engine.order import unit_of
-from slidewise.engine.results import result_type
+from slidewise.engine.output import Data, Output, make_output
 from slidewise.errors import ArgumentError, bad, listed, shown
-from slidewise.kernels.ops import CannotCompile, Ops, compiled_ops, object_ops
-from slidewise.kernels.tallies import compiled_tally_ops, object_tally_ops
-from slidewise.monoids.aggregate import ORDER, POSITION, Aggregate, Family, Options
-from slidewise.monoids.condition import Condition
+from slidewise.monoids.aggregate import Aggregate
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
-from slidewise.swag.choose import ALGORITHMS, Choice, choose
 from slidewise.windows.policy import Adwin, EvictWhile
-from slidewise.windows.window import Around, Between, Expanding, Length, Session, Window
-
-VALUE = "data"
-"""The name of a plain sequence's only column."""
+from slidewise.windows.window import Around, Between, Length, Window
 
 START, END = "window_start", "window_end"
-
-
-@dataclass(frozen=True)
-class Output:
-    """One result column: an aggregate over a window, ready to run.
-
-    `columns` are those of the data; `inputs` are they or what is derived from them (engine/enter.py), `types` their
-    types; `mask` is the derived column that says which rows count, None if all do.
-    """
-
-    name: str
-    window: Window
-    columns: tuple[str, ...]
-    inputs: tuple[str, ...]
-    types: tuple[pa.DataType | None, ...]
-    ops: Ops
-    choice: Choice
-    arrow: pa.DataType | None
-    mask: str | None = None
-    filtered: tuple[Condition, ...] = ()
-    options: Options = ()
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The entered columns that it reads."""
-        return self.inputs if self.mask is None else (*self.inputs, self.mask)
 
 
 @dataclass(frozen=True)
@@ -197,16 +160,17 @@ def make_plan(
     unit = unit_of([one for _, one in windows], orders, types)
     if not isinstance(algorithm, str):
         raise bad("algorithm", algorithm, "'auto' or the name of an algorithm")
+    data = Data(types, orders, plain, whole, positions, objects)
     outputs, uses, made = [], [], {}
     for label, one in windows:
         for name, aggregate in used_by(one, wanted, plain):
-            output, needed = _output(name, aggregate, one, orders, types, "amta", plain, whole, positions, objects)
+            output, needed = make_output(name, aggregate, one, data, "amta")
             uses.append(output)
             made.update({column.name: column for column in needed})
         for aggregate in wanted:
             alone = not label or (aggregate.label is not None and len(windows) == 1)
             name = aggregate.name if alone else f"{aggregate.name}_{label}"
-            output, needed = _output(name, aggregate, one, orders, types, algorithm, plain, whole, positions, objects)
+            output, needed = make_output(name, aggregate, one, data, algorithm)
             outputs.append(output)
             made.update({column.name: column for column in needed})
     windows_only = tuple(one for _, one in windows)
@@ -299,253 +263,6 @@ def _refuse_named_bounds(windows: list[Window], plain: bool) -> None:
     for window in windows:
         if plain and isinstance(window, Between):
             raise ArgumentError(f"window={window!r}: names columns, and a plain sequence has none; expected a table")
-
-
-def _output(
-    name: str,
-    aggregate: Aggregate,
-    window: Window,
-    order: tuple[str, ...],
-    types: Mapping[str, pa.DataType | None],
-    algorithm: str,
-    plain: bool,
-    whole: bool,
-    positions: bool,
-    objects: tuple[Kind, str],
-) -> tuple[Output, list[Derived]]:
-    """An aggregate over a window, and the columns that must be derived for it."""
-    columns = _inputs(aggregate, types, order, plain, positions)
-    arrows = [pa.int64() if column == POSITION else types[column] for column in columns]
-    held = ", ".join(objects[1] if arrow is None else str(arrow) for arrow in arrows)
-    monoid = _monoid(aggregate, arrows, held, objects[0], algorithm)
-    made = [derived_position()] if POSITION in columns else []
-    inputs, entered, more = _entered(aggregate, monoid, columns, arrows)
-    if _objects_only(algorithm):
-        entered = _times_as_numbers(aggregate, arrows, entered)
-    conditions = _conditions(aggregate, types, plain)
-    mask = derived_mask(conditions) if conditions else None
-    choice, ops = _code(monoid, entered, algorithm, window, whole)
-    arrow = result_type(monoid, ops, arrows)
-    output = Output(
-        name=name,
-        window=window,
-        columns=tuple(column for column in columns if column != POSITION),
-        inputs=inputs,
-        types=entered,
-        ops=ops,
-        choice=choice,
-        arrow=arrow,
-        mask=None if mask is None else mask.name,
-        filtered=conditions,
-        options=aggregate.options,
-    )
-    return output, [*made, *more, *([] if mask is None else [mask])]
-
-
-def _monoid(aggregate: Aggregate, arrows: list[pa.DataType | None], held: str, objects: Kind, algorithm: str) -> Monoid:
-    """The aggregate's monoid for columns of these types; a column without a value is of whatever kind it takes."""
-    kinds = tuple(kind_of(arrow, objects) for arrow in arrows)
-    if _objects_only(algorithm):
-        with contextlib.suppress(ArgumentError):
-            return aggregate.monoid(_times_as_objects(kinds), held)
-    if any(arrow is not None and pa.types.is_null(arrow) for arrow in arrows):
-        for guess in ("float", "bool", "string"):
-            guessed: tuple[Kind, ...] = tuple(
-                guess if arrow is not None and pa.types.is_null(arrow) else kind
-                for arrow, kind in zip(arrows, kinds, strict=True)
-            )
-            with contextlib.suppress(ArgumentError):
-                return aggregate.monoid(guessed, held, _tick(arrows))
-    return aggregate.monoid(kinds, held, _tick(arrows))
-
-
-def _objects_only(algorithm: str) -> bool:
-    return algorithm in ALGORITHMS and not ALGORITHMS[algorithm].card.compiles
-
-
-def _times_as_objects(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
-    return tuple("object" if kind == "temporal" else kind for kind in kinds)
-
-
-def _times_as_numbers(
-    aggregate: Aggregate, arrows: Sequence[pa.DataType | None], entered: tuple[pa.DataType | None, ...]
-) -> tuple[pa.DataType | None, ...]:
-    """The types that object mode takes: times as Python's own, or as numbers for an aggregate that needs numbers."""
-    try:
-        aggregate.monoid(_times_as_objects(tuple(kind_of(arrow) for arrow in arrows)))
-    except ArgumentError:
-        return tuple(pa.int64() if arrow is not None and pa.types.is_temporal(arrow) else arrow for arrow in entered)
-    return entered
-
-
-def _entered(
-    aggregate: Aggregate, monoid: Monoid, columns: tuple[str, ...], arrows: list[pa.DataType | None]
-) -> tuple[tuple[str, ...], tuple[pa.DataType | None, ...], list[Derived]]:
-    """The columns as the lift takes them, their types, and those that are derived.
-
-    A built-in whose answer is a float takes decimals as floats, so that it compiles.
-    """
-    source = aggregate.source
-    if isinstance(source, Monoid):
-        return columns, tuple(arrows), []
-    inputs: list[str] = []
-    entered: list[pa.DataType | None] = []
-    made: list[Derived] = []
-    for k, (column, arrow) in enumerate(zip(columns, arrows, strict=True)):
-        if source.hashes:
-            made.append(derived("hash", column))
-            inputs.append(made[-1].name)
-            entered.append(pa.int64())
-        elif k in source.nullable and column != POSITION:
-            made += [derived("bare", column), derived("there", column)]
-            inputs += [made[-2].name, made[-1].name]
-            entered += [arrow, pa.int64()]
-        elif k in source.nullable:
-            made.append(derived("there", column))
-            inputs += [column, made[-1].name]
-            entered += [arrow, pa.int64()]
-        elif monoid.result == "float64" and arrow is not None and pa.types.is_decimal(arrow):
-            made.append(derived("float", column))
-            inputs.append(made[-1].name)
-            entered.append(pa.float64())
-        else:
-            inputs.append(column)
-            entered.append(arrow)
-    return tuple(inputs), tuple(entered), made
-
-
-def _code(
-    monoid: Monoid, inputs: Sequence[pa.DataType | None], algorithm: str, window: Window, whole: bool
-) -> tuple[Choice, Ops]:
-    """The rung of the ladder, and the monoid's functions as it takes them."""
-    shape = {
-        "fixed_rows": window.rows is not None and window.per_event and whole,
-        "whole_only": isinstance(window, Expanding | Session),
-        "any_bounds": isinstance(window, Between),
-    }
-    if monoid.tally is None or algorithm != "auto" or shape["any_bounds"]:
-        ops = make_ops(monoid, inputs)
-        if ops.compiled and algorithm in ALGORITHMS and not ALGORITHMS[algorithm].card.compiles:
-            ops = object_ops(monoid, len(inputs), f"{algorithm} runs on Python objects only")
-        exact = ops.compiled and "float64" not in ops.fields
-        return choose(monoid, algorithm=algorithm, compiled=ops.compiled, exact=exact, **shape), ops
-    dtypes = tuple(dtype_of(kind_of(arrow)) for arrow in inputs)
-    choice = choose(monoid, algorithm=algorithm, numbers=whole and None not in dtypes, **shape)
-    try:
-        if None in dtypes:
-            raise CannotCompile(f"the column type {', '.join(map(str, inputs))} is not a machine number")
-        return choice, compiled_tally_ops(monoid, tuple(dtype for dtype in dtypes if dtype is not None))
-    except CannotCompile as error:
-        return choice, object_tally_ops(monoid, len(inputs), str(error))
-
-
-def make_ops(monoid: Monoid, inputs: Sequence[pa.DataType | None]) -> Ops:
-    """Compiled if the inputs are machine numbers and the monoid compiles, else object mode with the reason."""
-    dtypes = tuple(dtype_of(kind_of(arrow)) for arrow in inputs)
-    if any(dtype is None for dtype in dtypes):
-        kinds = ", ".join(str(arrow) for arrow in inputs)
-        return object_ops(monoid, len(inputs), f"the column type {kinds} is not a machine number")
-    if monoid.codec is not None:
-        return object_ops(monoid, len(inputs), "the monoid declares a codec for object partials")
-    try:
-        return compiled_ops(monoid, tuple(dtype for dtype in dtypes if dtype is not None))
-    except CannotCompile as error:
-        return object_ops(monoid, len(inputs), str(error))
-
-
-def _tick(arrows: list[pa.DataType | None]) -> int:
-    """How many nanoseconds a unit of the column of times is; 1 where there is none."""
-    time = arrows[-1] if arrows else None
-    if time is None or not pa.types.is_temporal(time):
-        return 1
-    if pa.types.is_date32(time):
-        return NANOS["d"]
-    return NANOS["ms"] if pa.types.is_date64(time) else NANOS[time.unit]
-
-
-def _conditions(aggregate: Aggregate, types: Mapping[str, pa.DataType | None], plain: bool) -> tuple[Condition, ...]:
-    """The aggregate's filter with every column named; each test is tried on its column's type."""
-    found = []
-    for one in aggregate.conditions:
-        column = one.column
-        if plain and column is not None:
-            raise ArgumentError(
-                f"{aggregate!r}: a plain sequence has no columns; test its values, e.g. where({one.test!r}, ...)"
-            )
-        if column is None:
-            if not plain and not aggregate.columns:
-                raise ArgumentError(f"{aggregate!r}: the test names no column; there are {listed(types)}")
-            column = VALUE if plain else aggregate.columns[0]
-        if column not in types:
-            raise ArgumentError(f"{aggregate!r}: no column {column!r}; there are {listed(types)}")
-        named = replace(one, column=column)
-        check_condition(named, types[column], repr(aggregate))
-        found.append(named)
-    return tuple(found)
-
-
-def _inputs(
-    aggregate: Aggregate,
-    types: Mapping[str, pa.DataType | None],
-    order: tuple[str, ...],
-    plain: bool,
-    positions: bool,
-) -> tuple[str, ...]:
-    """The columns that an aggregate takes, implied ones included."""
-    source = aggregate.source
-    family = source if isinstance(source, Family) else None
-    if plain:
-        if aggregate.columns:
-            raise ArgumentError(
-                f"{aggregate!r}: a plain sequence has no columns; use it unbound, e.g. sw.{source.name}()"
-                if family is not None
-                else f"{aggregate!r}: a plain sequence has no columns; use sw.aggregate(monoid)"
-            )
-        given: tuple[str, ...] = () if family is not None and 0 in family.columns else (VALUE,)
-    else:
-        given = aggregate.columns
-        if not given and not (family is not None and 0 in family.columns):
-            raise ArgumentError(f"{aggregate!r}: names no column; on a table it needs one of {listed(types)}")
-    for column in given:
-        if column not in types:
-            raise ArgumentError(f"{aggregate!r}: no column {column!r}; there are {listed(types)}")
-        if types[column] is not None and pa.types.is_interval(types[column]):
-            raise ArgumentError(f"{aggregate!r}: column {column!r} is an interval, which cannot be aggregated")
-    if family is None:
-        check_arity(aggregate, len(given))
-        return given
-    inputs = family.completed(given, dict(aggregate.options))
-    if ORDER in inputs:
-        inputs = tuple((order[0] if order else POSITION) if column == ORDER else column for column in inputs)
-    if POSITION in inputs and not positions:
-        raise ArgumentError(
-            f"{aggregate!r}: rows of this data have no position; name {max(family.columns)} columns, "
-            f"e.g. {family.name}('value', 'by')"
-        )
-    if len(inputs) not in (*family.columns, max(family.columns)) or (
-        len(inputs) < min(family.columns) and 0 not in family.columns
-    ):
-        raise ArgumentError(f"{aggregate!r}: takes {max(family.columns)} columns, which this data does not have")
-    return inputs
-
-
-def check_arity(aggregate: Aggregate, columns: int) -> None:
-    """Raise `ArgumentError` unless a user's monoid takes as many values as there are columns."""
-    monoid = aggregate.source
-    if not isinstance(monoid, Monoid):
-        return
-    if monoid.lift is None:
-        if columns != 1:
-            raise ArgumentError(
-                f"{aggregate!r}: {columns} columns without a lift; expected 1, or a lift of {columns} values"
-            )
-        return
-    try:
-        inspect.signature(monoid.lift).bind(*range(columns))
-    except TypeError as error:
-        raise ArgumentError(f"{aggregate!r}: its lift does not take {columns} value(s): {error}") from error
-    except ValueError:  # a built-in without a signature: found out when it is called
-        return
 
 
 def _refuse_collisions(plan: Plan, types: Mapping[str, Any]) -> None:

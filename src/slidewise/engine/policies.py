@@ -14,13 +14,14 @@ import pyarrow as pa
 
 from slidewise.duration import NANOS
 from slidewise.engine.columns import NO_NULLS, Column, as_objects
-from slidewise.engine.plan import Output, Plan
+from slidewise.engine.output import Output
+from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError
 from slidewise.kernels.registers import HEAD, TAIL
 from slidewise.kernels.uses import Use, UsesOps, uses_ops
 from slidewise.swag.amta import Amta
 from slidewise.swag.bank import Bank
-from slidewise.swag.enforce import build_enforce, by_change, by_every_prefix, by_policy
+from slidewise.swag.enforce import Access, access_of, build_enforce, by_change, by_every_prefix, by_policy
 from slidewise.windows.bounds import ANSWER_FROM, ANSWER_TO, FIRST, FRESH, LAST_ROW, SLOT
 from slidewise.windows.policy import Adwin, DataWindow, EvictWhile
 
@@ -127,16 +128,17 @@ def code_of(window: DataWindow, uses: list[Use]) -> UsesOps:
 
 def kernel_of(window: DataWindow, code: UsesOps) -> Any:
     """The loop over rows: inserts, asks, evicts."""
-    return build_enforce(code, decide_of(window, code), repeat=isinstance(window, Adwin))
+    decide = decide_of(window, code, access_of(code.ops))
+    return build_enforce(code, decide, repeat=isinstance(window, Adwin))
 
 
-def decide_of(window: DataWindow, code: UsesOps) -> Any:
+def decide_of(window: DataWindow, code: UsesOps, access: Access) -> Any:
     """``decide(cols, R)``: the position of the first event that stays."""
     if isinstance(window, Adwin):
         moments = _flat_moments if code.ops.compiled else _boxed_moments
-        return by_change(code, code.ops.jit(moments), window.delta)
+        return by_change(code, access, code.ops.jit(moments), window.delta)
     assert isinstance(window, EvictWhile)
-    return by_every_prefix(code, repr(window)) if window.check else by_policy(code)
+    return by_every_prefix(code, access, repr(window)) if window.check else by_policy(code, access)
 
 
 def _use(output: Output) -> Use:

@@ -22,6 +22,7 @@ def slide_spark(
     order: Any,
     algorithm: str,
     presorted: bool,
+    threads: int | None = None,
     **options: Any,
 ) -> DataFrame:
     """`slide` on a Spark DataFrame; see `slidewise.slide`."""
@@ -41,7 +42,7 @@ def slide_spark(
     for name, value in options.items():
         if value is not None:
             raise ArgumentError(f"{name}={value!r}: is for streaming DataFrames only; expected None for a batch")
-    return slide_batch(df, recipe, plan, schema, presorted)
+    return slide_batch(df, recipe, plan, schema, presorted, threads)
 
 
 def spark_types(df: DataFrame) -> dict[str, pa.DataType]:
@@ -49,6 +50,12 @@ def spark_types(df: DataFrame) -> dict[str, pa.DataType]:
     from slidewise.spark import schema
 
     return schema.spark_types(df)
+
+
+def _can_cut(df: DataFrame, plan: Plan) -> bool:
+    from slidewise.spark.ranges import can_cut
+
+    return can_cut(df, plan)
 
 
 def explain_spark(df: DataFrame, plan: Plan, **options: Any) -> str:
@@ -61,6 +68,11 @@ def explain_spark(df: DataFrame, plan: Plan, **options: Any) -> str:
     elif keys:
         order = ", ".join(plan.order)
         moved = f"batch: shuffled by {keys}, sorted within partitions by {keys}, {order} and a hash of the row"
+    elif options.get("threads") != 1 and _can_cut(df, plan):
+        moved = (
+            f"batch: no key, so {plan.order[0]} is cut into ranges that run side by side, each with the rows before it "
+            "that its windows reach; two small jobs count rows to find where (threads=1: one task, no jobs)"
+        )
     else:
         moved = f"batch: no key, so all rows go to one task, sorted by {', '.join(plan.order)}"
     return f"{moved}\n{explain_plan(plan)}"

@@ -4,7 +4,8 @@
 
 Memory is the window plus one Arrow batch, whatever the size of a key; a window that looks ahead holds as many rows as
 it looks ahead, and `between`, which may look anywhere, the rows of a key. Rows of equal keys and order are taken in the
-order of a hash of the row, so that a run can be repeated. Without keys all rows go through one task.
+order of a hash of the row, so that a run can be repeated. Without keys the order is cut into ranges (ranges.py) where
+windows trail their rows; other windows without keys go through one task.
 """
 
 from __future__ import annotations
@@ -16,29 +17,48 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
+from slidewise.engine.answers import Answers, Rows
 from slidewise.engine.arrange import Arranged, key_codes, one_zero
-from slidewise.engine.batch import Answers, Rows, forever, run_events, run_steps
+from slidewise.engine.batch import run_events
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import frozen, to_column
 from slidewise.engine.keyed import answers_to_arrow, key_of, values_of
 from slidewise.engine.order import bound_column, order_values
 from slidewise.engine.plan import Plan
+from slidewise.engine.steps import forever, run_steps
 from slidewise.errors import ArgumentError
 from slidewise.spark.pack import refuse_nulls
+from slidewise.spark.ranges import HALO, RANGE, can_cut, cut, exploded, with_ranges
 from slidewise.spark.recipe import Recipe, plan_from
+from slidewise.spark.schema import result_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def slide_batch(df: DataFrame, recipe: Recipe, plan: Plan, out_schema: Any, presorted: bool) -> DataFrame:
+def slide_batch(
+    df: DataFrame, recipe: Recipe, plan: Plan, out_schema: Any, presorted: bool, threads: int | None = None
+) -> DataFrame:
     """The plan over a batch DataFrame."""
-    if not presorted:
-        keys = [F.col(_quoted(name)) for name in plan.by]
-        order = [F.col(_quoted(name)) for name in plan.order]
-        df = df.repartition(*keys) if keys else df.repartition(1)
-        df = df.sortWithinPartitions(*keys, *order, tie_of(df))
-    return df.mapInArrow(mapper(recipe.packed(), presorted), out_schema)
+    if presorted:
+        return df.mapInArrow(mapper(recipe.packed(), presorted), out_schema)
+    keys = [F.col(_quoted(name)) for name in plan.by]
+    order = [F.col(_quoted(name)) for name in plan.order]
+    if not keys and threads != 1 and can_cut(df, plan):
+        starts, halos = cut(df, plan)
+        if starts:
+            return _by_ranges(df, recipe, plan, order, starts, halos)
+    moved = df.repartition(*keys) if keys else df.repartition(1)
+    moved = moved.sortWithinPartitions(*keys, *order, tie_of(df))
+    return moved.mapInArrow(mapper(recipe.packed(), presorted), out_schema)
+
+
+def _by_ranges(df: DataFrame, recipe: Recipe, plan: Plan, order: list[Any], starts: Any, halos: Any) -> DataFrame:
+    """Ranges of the order side by side; the answers of rows in a halo are dropped."""
+    copies, by_range = exploded(df, plan, starts, halos), with_ranges(recipe)
+    moved = copies.repartitionById(len(starts) + 1, F.col(RANGE)).sortWithinPartitions(RANGE, *order, tie_of(df))
+    answered = moved.mapInArrow(mapper(by_range.packed(), False), result_schema(copies, by_range.plan()))
+    return answered.where(~F.col(HALO)).drop(RANGE, HALO)
 
 
 def tie_of(df: DataFrame) -> Any:

@@ -64,86 +64,7 @@ class Amta(Mta):
 
     @staticmethod
     def build(ops: Ops, jit: Jit) -> Steps:
-        combine, load, store, identity = ops.combine, ops.load, ops.store, ops.identity
-        finish, rebuild, settle = finish_of(ops, jit), _rebuild(ops, jit), _settle(ops, jit)
-        at = jit(node)
-
-        def clear(cols: Any, R: Any) -> None:
-            R[DEPTH] = 0
-            R[STALE] = 1
-            R[KNOWN] = 0
-
-        def insert(cols: Any, R: Any, p: Any) -> None:
-            if R[MOVED]:
-                rebuild(cols, R)
-            base, tail, head = R[BASE], R[TAIL], R[HEAD]
-            store(cols, base + (tail & R[MASK]), p)
-            R[TAIL] = tail + 1
-            R[KNOWN] = 0
-            grown = tail + 2  # a level has a new node where this is a multiple of its width
-            level = 1
-            while (grown >> level) << level == grown and ((grown >> level) - 2) << level >= head:
-                finish(cols, R, level, (grown >> level) - 2)
-                level += 1
-            if R[STALE]:
-                return
-            store(cols, base - R1, combine(load(cols, base - R1), p))
-            top = R[LEVEL]
-            if (grown >> top) << top == grown:
-                if (grown >> top) & 1:
-                    R[STALE] = 1  # the root's pair is full: what was a tree of its own belongs to the leftmost now
-                else:
-                    R[LEVEL] = top + 1  # that pair has a parent now: the same tree, one level higher
-
-        def evict(cols: Any, R: Any) -> None:
-            head = R[HEAD]
-            R[HEAD] = head + 1
-            R[KNOWN] = 0
-            if R[STALE]:
-                return
-            if head + 1 == R[END]:
-                R[STALE] = 1
-                return
-            if R[MOVED]:
-                rebuild(cols, R)
-            base, size, depth = R[BASE], R[MASK] + 1, R[DEPTH] - 1
-            store(cols, base - R0, load(cols, base - STACK - depth))
-            level = 0
-            while (head >> level) & 1:
-                level += 1
-            while level > 0:  # the levels whose oldest pair has left, from the highest: each has a new oldest pair
-                level -= 1
-                newer = load(cols, base + at(size, level, ((head + 1) >> level) + 1))
-                if depth > 0:
-                    newer = combine(newer, load(cols, base - STACK - depth + 1))
-                store(cols, base - STACK - depth, newer)
-                depth += 1
-            R[DEPTH] = depth
-
-        def evict_to(cols: Any, R: Any, start: int) -> None:
-            if start - R[HEAD] <= 2 * R[LEVEL] + 2:
-                while R[HEAD] < start:
-                    evict_one(cols, R)
-            else:
-                R[HEAD] = start
-                R[STALE] = 1
-                R[KNOWN] = 0
-
-        def query(cols: Any, R: Any) -> Any:
-            base = R[BASE]
-            if R[KNOWN]:
-                return load(cols, base - ANSWER)
-            if R[HEAD] == R[TAIL]:
-                return identity
-            if R[STALE]:
-                settle(cols, R)
-            total = combine(load(cols, base - R0), load(cols, base - R1))
-            store(cols, base - ANSWER, total)
-            R[KNOWN] = 1
-            return total
-
-        evict_one = jit(evict)
-        return Steps(jit(clear), jit(insert), evict_one, jit(query), jit(evict_to))
+        return steps_of(ops, jit, Amta.levels_of(ops, jit))
 
     @staticmethod
     def levels_of(ops: Ops, jit: Jit) -> Levels:
@@ -155,11 +76,14 @@ class Amta(Mta):
         def place(R: Any, level: int, q: int) -> int:
             return int(at(R[MASK] + 1, level, q))
 
+        def made(R: Any, level: int, q: int) -> None:
+            pass
+
         def ready(cols: Any, R: Any) -> None:
             if R[MOVED]:
                 rebuild(cols, R)
 
-        return Levels(jit(whole), jit(place), jit(ready))
+        return Levels(jit(whole), jit(place), jit(made), jit(ready))
 
     def _height(self) -> int:
         head, tail = self.register(HEAD), self.register(TAIL)
@@ -218,6 +142,92 @@ def height(head: int, tail: int) -> int:
     return level
 
 
+def steps_of(ops: Ops, jit: Jit, levels: Levels) -> Steps:
+    """The algorithm over nodes that are wherever `levels` says."""
+    combine, load, store, identity = ops.combine, ops.load, ops.store, ops.identity
+    place, made, ready, settle = levels.place, levels.made, levels.ready, _settle(ops, jit, levels)
+
+    def clear(cols: Any, R: Any) -> None:
+        R[DEPTH] = 0
+        R[STALE] = 1
+        R[KNOWN] = 0
+
+    def insert(cols: Any, R: Any, p: Any) -> None:
+        ready(cols, R)
+        base, tail, head = R[BASE], R[TAIL], R[HEAD]
+        made(R, 0, tail)
+        store(cols, base + place(R, 0, tail), p)
+        R[TAIL] = tail + 1
+        R[KNOWN] = 0
+        grown = tail + 2  # a level has a new node where this is a multiple of its width
+        level = 1
+        while (grown >> level) << level == grown and ((grown >> level) - 2) << level >= head:
+            q = (grown >> level) - 2
+            older = load(cols, base + place(R, level - 1, 2 * q))
+            newer = load(cols, base + place(R, level - 1, 2 * q + 1))
+            made(R, level, q)
+            store(cols, base + place(R, level, q), combine(older, newer))
+            level += 1
+        if R[STALE]:
+            return
+        store(cols, base - R1, combine(load(cols, base - R1), p))
+        top = R[LEVEL]
+        if (grown >> top) << top == grown:
+            if (grown >> top) & 1:
+                R[STALE] = 1  # the root's pair is full: what was a tree of its own belongs to the leftmost now
+            else:
+                R[LEVEL] = top + 1  # that pair has a parent now: the same tree, one level higher
+
+    def evict(cols: Any, R: Any) -> None:
+        head = R[HEAD]
+        R[HEAD] = head + 1
+        R[KNOWN] = 0
+        if R[STALE]:
+            return
+        if head + 1 == R[END]:
+            R[STALE] = 1
+            return
+        ready(cols, R)
+        base, depth = R[BASE], R[DEPTH] - 1
+        store(cols, base - R0, load(cols, base - STACK - depth))
+        level = 0
+        while (head >> level) & 1:
+            level += 1
+        while level > 0:  # the levels whose oldest pair has left, from the highest: each has a new oldest pair
+            level -= 1
+            newer = load(cols, base + place(R, level, ((head + 1) >> level) + 1))
+            if depth > 0:
+                newer = combine(newer, load(cols, base - STACK - depth + 1))
+            store(cols, base - STACK - depth, newer)
+            depth += 1
+        R[DEPTH] = depth
+
+    def evict_to(cols: Any, R: Any, start: int) -> None:
+        if start - R[HEAD] <= 2 * R[LEVEL] + 2:
+            while R[HEAD] < start:
+                evict_one(cols, R)
+        else:
+            R[HEAD] = start
+            R[STALE] = 1
+            R[KNOWN] = 0
+
+    def query(cols: Any, R: Any) -> Any:
+        base = R[BASE]
+        if R[KNOWN]:
+            return load(cols, base - ANSWER)
+        if R[HEAD] == R[TAIL]:
+            return identity
+        if R[STALE]:
+            settle(cols, R)
+        total = combine(load(cols, base - R0), load(cols, base - R1))
+        store(cols, base - ANSWER, total)
+        R[KNOWN] = 1
+        return total
+
+    evict_one = jit(evict)
+    return Steps(jit(clear), jit(insert), evict_one, jit(query), jit(evict_to))
+
+
 def _rebuild(ops: Ops, jit: Jit) -> Any:
     """After the ring was moved: every node inside the window, level by level; < n ⊕."""
     finish = finish_of(ops, jit)
@@ -233,36 +243,35 @@ def _rebuild(ops: Ops, jit: Jit) -> Any:
     return jit(rebuild)
 
 
-def _settle(ops: Ops, jit: Jit) -> Any:
+def _settle(ops: Ops, jit: Jit, levels: Levels) -> Any:
     """R and the stack from the forest: algorithms 4 and 5 of the paper in one pass each; ≤ 4 log₂ n ⊕."""
     combine, load, store, identity = ops.combine, ops.load, ops.store, ops.identity
-    height_of, rebuild, at = jit(height), _rebuild(ops, jit), jit(node)
+    height_of, place, ready = jit(height), levels.place, levels.ready
 
     def settle(cols: Any, R: Any) -> None:
-        if R[MOVED]:
-            rebuild(cols, R)
-        base, size, head, grown = R[BASE], R[MASK] + 1, R[HEAD], R[TAIL] + 1
+        ready(cols, R)
+        base, head, grown = R[BASE], R[HEAD], R[TAIL] + 1
         top = height_of(head, R[TAIL])
         depth, level = 0, top
         while level >= 0:
             i = head >> level
             if not i & 1 and i + 1 < (grown >> level) - 1:
-                newer = load(cols, base + at(size, level, i + 1))
+                newer = load(cols, base + place(R, level, i + 1))
                 if depth > 0:
                     newer = combine(newer, load(cols, base - STACK - depth + 1))
                 store(cols, base - STACK - depth, newer)
                 depth += 1
             level -= 1
-        oldest = load(cols, base + (head & R[MASK]))
+        oldest = load(cols, base + place(R, 0, head))
         if depth > 0:
             oldest = combine(oldest, load(cols, base - STACK - depth + 1))
         store(cols, base - R0, oldest)
         rest = identity
         for low in range(top):  # the last pair of every level below: two nodes or one
             nodes = (grown >> low) - 1
-            pair = load(cols, base + at(size, low, (nodes - 1) & ~1))
+            pair = load(cols, base + place(R, low, (nodes - 1) & ~1))
             if not nodes & 1:
-                pair = combine(pair, load(cols, base + at(size, low, nodes - 1)))
+                pair = combine(pair, load(cols, base + place(R, low, nodes - 1)))
             rest = combine(pair, rest)
         store(cols, base - R1, rest)
         R[DEPTH] = depth

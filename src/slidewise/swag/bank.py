@@ -102,6 +102,12 @@ class Bank:
         self._place(slot, capacity)
         return slot
 
+    def whole(self, ring: int, rings: int) -> None:
+        """Slot 0 alone, with so many rings of `ring` places, which the algorithm lays out itself; none ever moves."""
+        self._arena = self._columns(self.extra + ring * rings)
+        self.regs[0][BASE], self.regs[0][MASK] = self.extra, ring - 1
+        self.used, self.wasted = len(self._arena[0]), 0
+
     def empty(self, slot: int) -> None:
         """Drop what a slot holds; its ring goes with the next `compact`."""
         registers = self.regs[slot]

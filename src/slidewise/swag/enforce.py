@@ -10,13 +10,15 @@ windows/bounds.py.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from slidewise.errors import ArgumentError
-from slidewise.kernels.registers import BASE, HEAD, LAST, TAIL
+from slidewise.kernels.ops import Ops
+from slidewise.kernels.registers import HEAD, LAST, TAIL
 from slidewise.kernels.uses import LEAVES, STAYS, UsesOps
 from slidewise.swag.amta import Amta
-from slidewise.swag.mta import longest_of
+from slidewise.swag.mta import longest_of, value_of
 from slidewise.windows.bounds import ANSWER_FROM, ANSWER_TO, FIRST, FRESH, SLOT
 
 
@@ -58,14 +60,29 @@ def build_enforce(uses: UsesOps, decide: Any, repeat: bool = False) -> Any:
     return ops.kernel(enforce)
 
 
-def by_policy(uses: UsesOps) -> Any:
+@dataclass(frozen=True)
+class Access:
+    """How a decision reads the window: its total, and its nodes (swag/mta.py)."""
+
+    query: Any
+    value: Any
+    whole: Any
+    ready: Any
+
+
+def access_of(ops: Ops) -> Access:
+    """Straight to the columns, at the speed of `ops`."""
+    levels = Amta.levels_of(ops, ops.jit)
+    return Access(Amta.build(ops, ops.jit).query, value_of(ops, levels, ops.jit), levels.whole, levels.ready)
+
+
+def by_policy(uses: UsesOps, access: Access) -> Any:
     """`decide` for a monotone policy: O(log n) looks."""
     ops, jit = uses.ops, uses.ops.jit
-    levels = Amta.levels_of(ops, jit)
-    query, ready = Amta.build(ops, jit).query, levels.ready
+    query, ready = access.query, access.ready
     longest = None
     for holds in uses.holds:
-        mine = longest_of(ops.combine, ops.load, ops.identity, levels, holds, jit)
+        mine = longest_of(ops.combine, access.value, ops.identity, access.whole, holds, jit)
         longest = mine if longest is None else _longer_of(longest, mine, jit)
     assert longest is not None
     found = longest
@@ -74,7 +91,7 @@ def by_policy(uses: UsesOps) -> Any:
         ready(cols, R)
         return int(found(cols, R, query(cols, R)))
 
-    return jit(decide)
+    return ops.jit(decide)
 
 
 def _longer_of(one: Any, other: Any, jit: Any) -> Any:
@@ -87,17 +104,15 @@ def _longer_of(one: Any, other: Any, jit: Any) -> Any:
     return jit(longer)
 
 
-def by_every_prefix(uses: UsesOps, shown: str) -> Any:
+def by_every_prefix(uses: UsesOps, access: Access, shown: str) -> Any:
     """`decide` for trying a policy out: asks about every prefix, and raises where it is not monotone; O(n) looks."""
-    ops = uses.ops
-    query, combine, load = Amta.build(ops, ops.jit).query, ops.combine, ops.load
-    place = Amta.levels_of(ops, ops.jit).place
+    query, value, combine = access.query, access.value, uses.ops.combine
 
     def decide(cols: Any, R: Any) -> int:
         total, head, tail = query(cols, R), R[HEAD], R[TAIL]
-        prefixes, old = [], ops.identity
+        prefixes, old = [], uses.ops.identity
         for position in range(head, tail):
-            old = combine(old, load(cols, R[BASE] + place(R, 0, position)))
+            old = combine(old, value(cols, R, 0, position))
             prefixes.append(old)
         stays = head
         for holds in uses.holds:
@@ -114,22 +129,20 @@ def by_every_prefix(uses: UsesOps, shown: str) -> Any:
     return decide
 
 
-def by_change(uses: UsesOps, moments: Any, delta: float) -> Any:
+def by_change(uses: UsesOps, access: Access, moments: Any, delta: float) -> Any:
     """`decide` of ADWIN: the longest older part whose mean differs from the rest's; O(log n) cuts.
 
     The cuts are where the window falls into whole nodes, the largest that fit, from the oldest on: close together near
     both ends. ``moments(partial)`` gives (count, mean, sum of squares about it).
     """
-    ops, jit = uses.ops, uses.ops.jit
-    levels, query = Amta.levels_of(ops, jit), Amta.build(ops, jit).query
-    whole, place, ready = levels.whole, levels.place, levels.ready
-    combine, load, identity = ops.combine, ops.load, ops.identity
+    query, value, whole, ready = access.query, access.value, access.whole, access.ready
+    combine, identity, jit = uses.ops.combine, uses.ops.identity, uses.ops.jit
     differs = jit(_differs)
 
     def decide(cols: Any, R: Any) -> int:
         ready(cols, R)
         n, mean, squares = moments(query(cols, R))
-        position, tail, base, level, stays = R[HEAD], R[TAIL], R[BASE], 0, R[HEAD]
+        position, tail, level, stays = R[HEAD], R[TAIL], 0, R[HEAD]
         old = identity
         while n > 1 and position < tail:
             while not (position >> level) & 1 and whole(R, level + 1, position >> (level + 1)):
@@ -137,7 +150,7 @@ def by_change(uses: UsesOps, moments: Any, delta: float) -> Any:
             while not whole(R, level, position >> level):
                 level -= 1
             q = position >> level
-            old = combine(old, load(cols, base + place(R, level, q)))
+            old = combine(old, value(cols, R, level, q))
             position = (q + 1) << level
             older, older_mean, _ = moments(old)
             if position < tail and 0 < older < n and differs(n, mean, squares, older, older_mean, delta):

@@ -113,11 +113,14 @@ class LogMta(Mta):
         def where(R: Any, level: int, q: int) -> int:
             return int(at(R[MASK] + 1, level, q))
 
+        def made(R: Any, level: int, q: int) -> None:
+            pass
+
         def ready(cols: Any, R: Any) -> None:
             if R[MOVED]:
                 rebuild(cols, R)
 
-        return Levels(jit(whole), jit(where), jit(ready))
+        return Levels(jit(whole), jit(where), jit(made), jit(ready))
 
     def _height(self) -> int:
         return self.register(HEIGHT) + 1 if len(self) else 0

@@ -16,9 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from slidewise.kernels.jit import Jit, plain
 from slidewise.kernels.ops import Ops
-from slidewise.kernels.registers import BASE, HEAD, MASK, MOVED, TAIL
+from slidewise.kernels.registers import BASE, HEAD, LAST, MOVED, TAIL
+from slidewise.kernels.sweep import Steps
 from slidewise.kernels.uses import LEAVES, STAYS
 from slidewise.monoids.laws import same
 from slidewise.swag.positional import Positional
@@ -38,11 +41,13 @@ VOID = _Void()
 class Levels:
     """Where an MTA's nodes are: `place(R, level, q)`, behind BASE, of the node over ``[q << level, (q + 1) << level)``.
 
-    `whole(R, level, q)`: is there such a node, wholly before TAIL? `ready(cols, R)`: all of them hold their sums.
+    `whole(R, level, q)`: is there such a node, wholly before TAIL? `made(R, level, q)` is told before a new one is
+    stored. `ready(cols, R)`: all of them hold their sums.
     """
 
     whole: Callable[..., bool]
     place: Callable[..., int]
+    made: Callable[..., None]
     ready: Callable[..., None]
 
 
@@ -67,21 +72,26 @@ class Mta(Positional):
         (3, 1)
         """
         check_policy(policy)
-        levels, total, lowered = self._ready(), self.query(), self.monoid.lowered
+        gone = self.prefix_of(policy)
+        self.evict_many(gone)
+        return gone
+
+    def prefix_of(self, policy: Callable[[Any, Any], bool]) -> int:
+        """How many elements `enforce` would evict; O(log n) looks."""
+        levels, total, lowered = self.make_ready(), self.query(), self.monoid.lowered
         longest = longest_of(
             self.monoid.combine,
-            lambda cols, place: self._at(place),
+            lambda cols, R, level, q: self.node_at(level, q),
             self.monoid.identity,
-            levels,
+            levels.whole,
             lambda _, old: bool(policy(total, lowered(old))),
             plain,
         )
-        registers = [int(number) for number in self._bank.regs[0]]
+        cols, R = self.raw()
+        registers = [int(number) for number in R]
         registers[HEAD] = first = self._first_asked()
-        stays = int(longest(self._bank.cols, registers, total))
-        gone = stays - self._register(HEAD) if stays > first else 0
-        self.evict_many(gone)
-        return gone
+        stays = int(longest(cols, registers, total))
+        return stays - self.register(HEAD) if stays > first else 0
 
     def _first_asked(self) -> int:
         """A prefix must end beyond this to be asked about: the nulls that come first have no answer."""
@@ -98,7 +108,7 @@ class Mta(Positional):
 
         An element that has lost some of its leaves, and holds nothing that is read again, is shown as `...`.
         """
-        self._ready()
+        self.make_ready()
         head = self.register(HEAD)
         levels = []
         for level in range(self._height()):
@@ -140,9 +150,9 @@ class Mta(Positional):
     def _shown(self, level: int, q: int) -> Any:
         if q << level < self.register(HEAD):
             return ...
-        return self._at(self.register(BASE) + self._plain_levels().place(self._bank.regs[0], level, q))
+        return self.node_at(level, q)
 
-    def _ready(self) -> Levels:
+    def make_ready(self) -> Levels:
         """All nodes hold their sums; where they are."""
         if self.register(MOVED):
             ops = self._ops
@@ -157,11 +167,33 @@ class Mta(Positional):
 
     def _fold(self, first: int, last: int) -> Any:
         """The sum of positions [first, last), of their elements."""
-        base, mask = self.register(BASE), self.register(MASK)
         total = self.monoid.identity
         for position in range(first, last):
-            total = self.monoid.combine(total, self._at(base + (position & mask)))
+            total = self.monoid.combine(total, self.node_at(0, position))
         return total
+
+    def node_at(self, level: int, q: int) -> Any:
+        """The node over positions ``[q << level, (q + 1) << level)``, as plain Python values."""
+        return self._at(self.register(BASE) + self._plain_levels().place(self._bank.regs[0], level, q))
+
+    def query(self) -> Any:
+        # This and `_drop` are kernels of their own: the sweep's preparations take longer than a bulk eviction does.
+        ops = self._ops
+        if not ops.compiled or (self.register(LAST) < self.register(HEAD) and not self.monoid.answers_empty):
+            return super().query()
+        outs, ok = ops.outputs(1), np.ones(1, dtype=np.bool_)
+        ask = ops.built((type(self), "ask"), lambda: _build_ask(ops, self.build(ops, ops.jit)))
+        ask(*self.raw(), outs, ok)
+        (answer,) = self._answers(outs, ok)
+        return answer
+
+    def _drop(self, n: int) -> None:
+        ops = self._ops
+        if not ops.compiled:
+            super()._drop(n)
+            return
+        drop = ops.built((type(self), "drop"), lambda: _build_drop(ops, self.build(ops, ops.jit)))
+        drop(*self.raw(), self.register(HEAD) + n)
 
     def register(self, number: int) -> int:
         """One of the window's registers (kernels/registers.py)."""
@@ -179,15 +211,42 @@ def _build_ready(ops: Ops, ready: Any) -> Any:
     return ops.kernel(make_ready)
 
 
-def longest_of(combine: Any, load: Any, identity: Any, levels: Levels, holds: Any, jit: Jit) -> Any:
+def _build_ask(ops: Ops, steps: Steps) -> Any:
+    query, answer = steps.query, ops.answer
+
+    def ask(cols: Any, R: Any, outs: Any, ok: Any) -> None:
+        answer(cols, outs, ok, 0, query(cols, R))
+
+    return ops.kernel(ask)
+
+
+def _build_drop(ops: Ops, steps: Steps) -> Any:
+    evict_to = steps.dropping(ops.jit)
+
+    def drop(cols: Any, R: Any, start: int) -> None:
+        evict_to(cols, R, start)
+
+    return ops.kernel(drop)
+
+
+def value_of(ops: Ops, levels: Levels, jit: Jit) -> Any:
+    """``value(cols, R, level, q)``: a node's partial."""
+    load, place = ops.load, levels.place
+
+    def value(cols: Any, R: Any, level: int, q: int) -> Any:
+        return load(cols, R[BASE] + place(R, level, q))
+
+    return jit(value)
+
+
+def longest_of(combine: Any, value: Any, identity: Any, whole: Any, holds: Any, jit: Jit) -> Any:
     """`longest(cols, R, total)`: the position behind the longest prefix for which ``holds(total, prefix)``.
 
     That is one of STAYS (or False), LEAVES (or True) and UNKNOWN: such a prefix leaves with a longer one or not at all.
     """
-    whole, place = levels.whole, levels.place
 
     def longest(cols: Any, R: Any, total: Any) -> int:
-        position, tail, base = R[HEAD], R[TAIL], R[BASE]
+        position, tail = R[HEAD], R[TAIL]
         sure = position
         old = identity
         level = 0
@@ -198,7 +257,7 @@ def longest_of(combine: Any, load: Any, identity: Any, levels: Levels, holds: An
                 climbing = False
                 level -= 1
                 continue
-            longer = combine(old, load(cols, base + place(R, level, q)))
+            longer = combine(old, value(cols, R, level, q))
             said = holds(total, longer)
             if said == STAYS:
                 climbing, bounded = False, True

@@ -37,6 +37,8 @@ class Positional(Structure):
 
     def insert_null(self) -> None:
         super().insert_null()
+        if not self.named:
+            return
         if len(self._nulls) > 2 * len(self):  # most of them left long ago
             del self._nulls[: bisect_left(self._nulls, self._register(HEAD))]
         self._nulls.append(self._register(TAIL) - 1)
@@ -52,6 +54,8 @@ class Positional(Structure):
 
     def check(self) -> None:
         super().check()
+        if not self.named:
+            return
         head, tail, last = self._register(HEAD), self._register(TAIL), self._register(LAST)
         nulls = self._nulls[bisect_left(self._nulls, head) :]
         assert nulls == sorted(set(nulls)), "nulls in order"

@@ -163,6 +163,10 @@ class Structure:
             raise ArgumentError(f"n={n!r}: expected an integer of at least 0")
         if n > len(self):
             raise IndexError(f"evict_many({n}) from a window of {len(self)}")
+        self._drop(int(n))
+
+    def _drop(self, n: int) -> None:
+        """Drop the n oldest elements, which are there."""
         self._sweep((), 0, lo=[n - len(self)], hi=[0], min_rows=NEVER)
         self._keep_heads()
 

@@ -13,11 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from slidewise.engine.answers import Answers, Rows
 from slidewise.engine.arrange import Arranged, arrange, sortable
-from slidewise.engine.batch import Answers, Rows, run_events, run_steps
+from slidewise.engine.batch import run_events
 from slidewise.engine.columns import Column, to_arrow
 from slidewise.engine.order import bound_column
 from slidewise.engine.plan import END, START, Plan
+from slidewise.engine.steps import run_steps
 
 Source = Callable[[str], pa.ChunkedArray | Column]
 """Gives a column by name: an Arrow one, or Python objects of no Arrow type."""

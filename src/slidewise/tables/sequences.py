@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.engine.columns import Column
-from slidewise.engine.plan import VALUE
+from slidewise.engine.output import VALUE
 from slidewise.errors import ArgumentError, bad, shown
 from slidewise.monoids.kinds import Kind
 from slidewise.tables.run import Result
