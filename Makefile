@@ -97,8 +97,8 @@ imports: setup  ## who may import whom
 	@$(BIN)/lint-imports
 
 .PHONY: doctest
-doctest: setup  ## the examples in docstrings, README.md and docs/live.md
-	@$(WITH_JAVA) $(PYTEST) --doctest-modules --doctest-glob=README.md --doctest-glob=live.md src $(wildcard README.md docs/live.md)
+doctest: setup  ## the examples in docstrings, README.md and docs/
+	@$(WITH_JAVA) $(PYTEST) --doctest-modules --doctest-glob='*.md' src README.md docs
 
 .PHONY: bench
 bench: setup  ## the benchmarks

@@ -14,7 +14,7 @@ from typing import Any
 import slidewise as sw
 from tests.engine.streams import WINDOWS, Stream, stream
 
-EVENTS = 12_000
+EVENTS = 9_000
 AGGREGATE = sw.sum()
 
 

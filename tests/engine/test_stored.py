@@ -24,7 +24,7 @@ from tests.engine.streams import ENDS, KINDS, LONGEST, RUN, WINDOWS, Stream, clo
 from tests.store.servers import Cluster
 
 pytestmark = pytest.mark.usefixtures("small_rings")
-EVENTS = 3000
+EVENTS = 2600
 
 
 def memory() -> str:
@@ -57,7 +57,7 @@ def alike(
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_every_window(name: str) -> None:
-    live = alike(sw.sum(), WINDOWS[name], stream("float", EVENTS), memory(), restores=(1, 700, 2501))
+    live = alike(sw.sum(), WINDOWS[name], stream("float", EVENTS), memory(), restores=(1, 700, 2201))
     live.close()
 
 

@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
+from slidewise.engine.policies import Enforcer
+from slidewise.windows.policy import Adwin, DataWindow
 
 
 def explain_plan(plan: Plan) -> str:
-    """What is arranged, and per output its window, mode, algorithm and the reason."""
+    """What is arranged, what each slide policy does, and per output its window, mode, algorithm and the reason."""
     order = f"ordered by {', '.join(plan.order)}" if plan.order else "taken as they come"
     groups = f"grouped by {', '.join(plan.by)}" if plan.by else "one group"
-    return "\n".join([f"rows: {order}, {groups}", *(explain_output(output) for output in plan.outputs)])
+    policies = [explain_policy(plan, window) for window in plan.windows if isinstance(window, DataWindow)]
+    return "\n".join([f"rows: {order}, {groups}", *policies, *(explain_output(output) for output in plan.outputs)])
+
+
+def explain_policy(plan: Plan, window: DataWindow) -> str:
+    """What a policy uses, at which speed, and how it is enforced."""
+    enforcer = Enforcer(plan, window)
+    speed = f"object mode ({enforcer.why})"
+    if not enforcer.why:
+        speed = f"compiled (partial: {', '.join(enforcer.code.ops.fields)})"
+    search = "amta finds the longest prefix that leaves in O(log n) looks"
+    if isinstance(window, Adwin):
+        search = "amta cuts the window at O(log n) places and compares the means of older and newer events"
+    return f"policy: {window!r}, {speed}: after each event {search}; answers are swept over what stays"
 
 
 def explain_output(output: Output) -> str:

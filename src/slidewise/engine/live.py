@@ -104,6 +104,8 @@ class LiveWindow:
         try:
             if self._stored is not None and self._keeps_times:
                 self._times = far_times(self._stored, by_time=window.by_time)
+            if isinstance(window, DataWindow) and all(one.any_kind for one in self._uses):
+                self._policy = LivePolicy(window, kind or "object", self._policy_structure)
             if kind is not None or self._takes_any:
                 self._start(self._fed.monoid(kind or "object"), kind or "object")
         except BaseException:
@@ -326,13 +328,14 @@ class LiveWindow:
             choice, structure = in_memory(self._fed, monoid, self.window, self.algorithm, kind)
         else:
             choice, structure = in_store(self._fed, monoid, self._stored, kind)
-        if isinstance(self.window, DataWindow):
-            self._policy = LivePolicy(self.window, kind, self._policy_structure)
+        for _ in range(self._nulls_before):
+            structure.insert_null()
+        if isinstance(self.window, DataWindow) and self._policy is None:  # no null could leave before the first value
+            policy = LivePolicy(self.window, kind, self._policy_structure)
+            for k in range(self._nulls_before):
+                policy.insert(None, k, None)
+            self._policy = policy
         self.choice, self._structure = choice, structure
-        for k in range(self._nulls_before):
-            self._structure.insert_null()
-            if self._policy is not None:
-                self._policy.insert(None, k, None)
 
     def _empty(self) -> Any:
         """The answer before the first value: null, or what the aggregate answers for none whatever their kind."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from slidewise.engine.events import in_nanos
 from slidewise.engine.fed import Fed
 from slidewise.engine.plan import used_by
 from slidewise.engine.policies import code_of, decide_of
@@ -30,7 +31,7 @@ class LivePolicy:
         self._fed = [Fed(aggregate, f"uses[{name!r}]") for name, aggregate in named]
         self._monoids: list[Monoid] = [fed.monoid(kind) for fed in self._fed]
         uses = [
-            Use(name, object_ops(monoid, len(fed.inputs)), len(fed.inputs))
+            Use(name, object_ops(monoid, len(fed.inputs)), len(fed.inputs), seen=in_nanos)
             for (name, _), fed, monoid in zip(named, self._fed, self._monoids, strict=True)
         ]
         self._code = code_of(window, uses)

@@ -109,8 +109,8 @@ def restored(
     """The window of a snapshot; an aggregate or window that is code must be handed in, and be the same."""
     header, parts = unpack("live window", blob)
     aggregate = _aggregate_of(header, aggregate)
+    window = _window_of(header, window)
     try:
-        window = _window_of(header, window)
         # By the algorithm the partials belong to, whatever "auto" would choose today.
         structure = header["structure"] if header["structure"] in ALGORITHMS else header["algorithm"]
         live = kind(aggregate, window, structure, kind=header["kind"])
@@ -126,6 +126,8 @@ def restored(
 def _fill(live: LiveWindow, header: dict[str, Any], parts: list[bytes]) -> None:
     live._times = NearTimes(header["times"])
     _place(live, header)
+    if live._policy is not None and header["policy"] is not None:
+        live._policy.set_state(*decode_plain(header["policy"].encode()))
     if header["structure"] is None:
         return
     structure = live._structure
@@ -136,8 +138,6 @@ def _fill(live: LiveWindow, header: dict[str, Any], parts: list[bytes]) -> None:
         raise ValueError(f"its partials are {header['partial']}, {monoid!r} has {partial_schema(monoid)}")
     _, decode = _codec(structure)
     structure.set_state(header["registers"], [decode(part) for part in parts], header["links"])
-    if live._policy is not None:
-        live._policy.set_state(*decode_plain(header["policy"].encode()))
 
 
 def _place(live: LiveWindow, header: dict[str, Any]) -> None:
@@ -160,7 +160,10 @@ def _window_of(header: dict[str, Any], window: Window | None) -> Window:
     if window is None:
         if is_code(stored):
             raise ArgumentError("window=None: the snapshot is of a slide policy, which is code; hand its window in")
-        return from_dict(stored)
+        try:
+            return from_dict(stored)
+        except (KeyError, TypeError) as error:
+            raise SnapshotError(f"the snapshot does not fit this version: {error}") from error
     if not isinstance(window, Window) or window.to_dict() != stored:
         raise SnapshotError(f"snapshot of another window than {window!r}: {stored}")
     return window

@@ -194,7 +194,7 @@ def used_by(window: Window, wanted: Sequence[Aggregate], plain: bool) -> list[tu
     named = list(dict.fromkeys(column for aggregate in wanted for column in aggregate.columns))
     if window.column is None and len(named) != 1:
         raise ArgumentError(
-            f"window={window!r}: expected column=, the one whose mean is watched; one of {listed(named)}"
+            f"window={window!r}: expected column=, the one whose mean is watched; the aggregates name {listed(named)}"
         )
     return [("moments", var(window.column or named[0]))]
 

@@ -16,6 +16,7 @@ from slidewise.duration import NANOS
 from slidewise.engine.columns import NO_NULLS, Column, as_objects
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
+from slidewise.errors import ArgumentError
 from slidewise.kernels.registers import HEAD, TAIL
 from slidewise.kernels.uses import Use, UsesOps, uses_ops
 from slidewise.swag.amta import Amta
@@ -74,7 +75,7 @@ class Enforcer:
             table, lows, highs = table.tolist(), [0] * len(lo), [0] * len(hi)
             self.kernel(bank.cols, bank.regs, inputs, valids, table, self.window.include_current, lows, highs)
             for run in table:
-                asked = slice(run[ANSWER_FROM], run[ANSWER_TO])
+                asked = slice(max(run[FIRST], run[ANSWER_FROM]), run[ANSWER_TO])
                 lo[asked], hi[asked] = lows[asked], highs[asked]
             return
         self.kernel(bank.cols, bank.regs, inputs, valids, table, self.window.include_current, lo, hi)
@@ -89,6 +90,8 @@ class Enforcer:
                 if column.valid is not None:
                     valid = column.valid if valid is None else valid & column.valid
             values = [column.values for column in chosen]
+            if self.code.ops.compiled:
+                self._refuse_far_times(output, values, valid)
             if not self.code.ops.compiled:
                 types = [_as_number(arrow) for arrow in output.types]
                 values = [
@@ -98,6 +101,17 @@ class Enforcer:
             valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
             valids.append(valid if self.code.ops.compiled else valid.tolist())
         return tuple(inputs), tuple(valids)
+
+    def _refuse_far_times(self, output: Output, values: list[Any], valid: Any) -> None:
+        """Raise `ArgumentError` for a time whose nanoseconds do not fit into 64 bits: before 1678, after 2261."""
+        for part, arrow, name in zip(values, output.types, output.columns, strict=False):
+            limit = (2**63 - 1) // _nanos_in(arrow)
+            held = part if valid is None else part[valid]
+            if limit < 2**62 and len(held) and (held.min() < -limit or held.max() > limit):
+                raise ArgumentError(
+                    f"window={self.window!r}: column {name!r} has times that are too far from 1970 for a policy, which "
+                    "sees nanoseconds; expected years 1678 to 2261"
+                )
 
 
 def code_of(window: DataWindow, uses: list[Use]) -> UsesOps:
@@ -128,13 +142,26 @@ def decide_of(window: DataWindow, code: UsesOps, access: Access) -> Any:
 
 
 def _use(output: Output) -> Use:
-    """An aggregate of the policy; answers that are times are handed over in nanoseconds."""
-    arrow, scale = output.arrow, 1
-    if arrow is not None and (pa.types.is_timestamp(arrow) or pa.types.is_duration(arrow) or pa.types.is_time(arrow)):
-        scale = NANOS[arrow.unit]
-    elif arrow is not None and pa.types.is_date(arrow):
-        scale = NANOS["d"] if pa.types.is_date32(arrow) else NANOS["ms"]
-    return Use(output.name, output.ops, len(output.inputs), scale)
+    """An aggregate of the policy; answers that are times, or lengths of time, are handed over in nanoseconds."""
+    arrow, result, scale = output.arrow, output.ops.monoid.result, _nanos_in(output.arrow)
+    shape: int | tuple[int, ...] = scale
+    if result == "difference":
+        shape = _nanos_in(output.types[0])
+    elif result == "run":
+        time = _nanos_in(output.types[1])
+        shape = (time, time, time, 1) if time != 1 else 1
+    elif arrow is not None and (pa.types.is_list(arrow) or pa.types.is_large_list(arrow)):
+        shape = _nanos_in(arrow.value_type)
+    return Use(output.name, output.ops, len(output.inputs), shape)
+
+
+def _nanos_in(arrow: pa.DataType | None) -> int:
+    """How many nanoseconds one unit of a type of time is; 1 for any other type."""
+    if arrow is None or not pa.types.is_temporal(arrow) or pa.types.is_interval(arrow):
+        return 1
+    if pa.types.is_date(arrow):
+        return NANOS["d"] if pa.types.is_date32(arrow) else NANOS["ms"]
+    return NANOS[arrow.unit]
 
 
 def _as_number(arrow: pa.DataType | None) -> pa.DataType | None:

@@ -10,6 +10,7 @@ The files are Numba's, in `SLIDEWISE_CACHE_DIR` or the user's cache directory; o
 
 from __future__ import annotations
 
+import dis
 import functools
 import hashlib
 import os
@@ -88,7 +89,7 @@ def _feed(state: Any, value: Any, seen: set[int]) -> None:
             _feed(state, cell.cell_contents, seen)
         _feed(state, value.__defaults__, seen)
         names = sorted(names_in(value.__code__))
-        for name in names:
+        for name in sorted(_globals_in(value.__code__)):  # not every attribute that happens to be a global's name too
             if name in value.__globals__:
                 state.update(name.encode())
                 _feed_global(state, value.__globals__[name], names, seen)
@@ -110,6 +111,12 @@ def _feed(state: Any, value: Any, seen: set[int]) -> None:
         state.update(f"named {getattr(value, '__module__', '')}.{value.__name__}".encode())
     else:
         raise CannotDigest(f"{type(value).__name__} value in a kernel")
+
+
+def _globals_in(code: types.CodeType) -> set[str]:
+    """Every global name that a function's code reads, nested functions included."""
+    found = {one.argval for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return found.union(*(_globals_in(one) for one in code.co_consts if isinstance(one, types.CodeType)))
 
 
 def _feed_global(state: Any, value: Any, names: list[str], seen: set[int]) -> None:

@@ -30,6 +30,13 @@ def compiled(function: Callable[..., Any]) -> Any:
     return numba.njit(**_OPTIONS)(function)
 
 
+def inlined(function: Callable[..., Any]) -> Any:
+    """As `compiled`, for what only machine code ever calls: without a door for Python it compiles in two thirds."""
+    import numba
+
+    return numba.njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+
+
 def kernel(function: Callable[..., Any]) -> Any:
     """Machine code with its place in the on-disk cache: for the outermost functions, called from Python."""
     from slidewise.kernels import cache

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slidewise.kernels.jit import Jit, compiled, kernel, plain, with_helpers
+from slidewise.kernels.jit import Jit, compiled, inlined, kernel, plain, with_helpers
 from slidewise.monoids.monoid import Monoid
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     typed = [CASTS_PY[name](part) for name, part in zip(fields, identity, strict=True)]
     return Ops(
         monoid=monoid,
-        jit=compiled,
+        jit=inlined,
         kernel=kernel,
         identity=tuple(typed) if packed else typed[0],
         lift_at=compiled(lift_at),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.kernels.jit import compiled, kernel
+from slidewise.kernels.jit import compiled, inlined, kernel
 from slidewise.kernels.ops import Ops, load_of, store_of, write
 from slidewise.monoids.monoid import Monoid
 from slidewise.monoids.sharing import Project
@@ -72,7 +72,7 @@ def product_ops(monoid: Monoid, parts: Sequence[Ops], members: Sequence[tuple[Op
         at += width + 1
     ops = ProductOps(
         monoid=monoid,
-        jit=compiled,
+        jit=inlined,
         kernel=kernel,
         identity=tuple(value for part in parts for value in _values(part)),
         lift_at=compiled(_lines("lift_at(inputs, i)", [*lifted, flat], names)),

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.kernels.jit import compiled, kernel, plain, with_helpers
+from slidewise.kernels.jit import compiled, inlined, kernel, plain, with_helpers
 from slidewise.kernels.ops import AT, CannotCompile, Ops, cast_of, load_of, nothing, store_of, write
 from slidewise.monoids.monoid import Monoid
 from slidewise.monoids.tally import Tally
@@ -116,7 +116,7 @@ def _made(monoid: Monoid, inputs: tuple[str, ...]) -> Ops | str:
     removed = write("remove_raw(S, p)", f"remove(S, {raw})", functions) if tally.remove is not None else None
     return Ops(
         monoid=monoid,
-        jit=compiled,
+        jit=inlined,
         kernel=kernel,
         identity=(*(0 if name == "int64" else 0.0 for name in inputs), False),
         lift_at=compiled(lift_at),

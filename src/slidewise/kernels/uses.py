@@ -1,7 +1,7 @@
 """What a slide policy sees: several aggregates, each over columns of its own, as one partial, at either speed.
 
     partial   (partial of the first use, of the second, ..., 1 if any value was seen per use that needs one)
-    holds     policy(total, old) with every use lowered; UNKNOWN for a prefix in which some use has no value yet
+    holds     per policy: policy(total, old) with its uses lowered; UNKNOWN for a prefix in which one has no value yet
 
 Compiled, the partial is flat, with one array per field; on objects it is a tuple of partials.
 """
@@ -12,9 +12,10 @@ import math
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from slidewise.kernels.jit import compiled, kernel, plain, with_helpers
+from slidewise.kernels.jit import inlined, kernel, plain, with_helpers
 from slidewise.kernels.ops import CannotCompile, Ops, load_of, nothing, object_ops, store_of, write
 from slidewise.monoids.monoid import Monoid
 
@@ -24,12 +25,17 @@ STAYS, LEAVES, UNKNOWN = range(3)
 
 @dataclass(frozen=True)
 class Use:
-    """One aggregate of a policy: its name there, its functions, how many columns it takes, nanoseconds per unit."""
+    """One aggregate of a policy: its name there, its functions, how many columns it takes.
+
+    `scale` is what an answer that is a time is multiplied with to be nanoseconds, or that of each part of an answer
+    that has parts. `seen` does the same where answers are Python objects.
+    """
 
     name: str
     ops: Ops
     arity: int = 1
-    scale: int = 1
+    scale: int | tuple[int, ...] = 1
+    seen: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +43,13 @@ class UsesOps:
     """Functions of the joint partial: `ops` for a structure, and what only a policy needs.
 
     `lift_row(inputs, valids, i)` makes the partial of row i, of a tuple of input columns per use and a tuple of
-    validities, each empty where all rows are valid. `holds(total, old)` is one of STAYS, LEAVES, UNKNOWN.
+    validities, each empty where all rows are valid. `holds` has a function of (total, old) per policy, which gives one
+    of STAYS, LEAVES, UNKNOWN.
     """
 
     ops: Ops
     lift_row: Callable[..., Any]
-    holds: Callable[..., Any]
+    holds: tuple[Callable[..., Any], ...]
 
 
 def uses_ops(groups: Sequence[tuple[Callable[..., Any], Sequence[Use]]], *, objects: bool = False) -> UsesOps:
@@ -67,11 +74,6 @@ def _plain(groups: Sequence[tuple[Callable[..., Any], Sequence[Use]]], uses: lis
     sees_all = [monoid.answers_empty for monoid in monoids]
     lifts = [object_ops(use.ops.monoid, use.arity).lift_at for use in uses]
     identity = tuple((monoid.identity, free) for monoid, free in zip(monoids, sees_all, strict=True))
-    views: list[tuple[Callable[..., Any], Any, list[int]]] = []
-    at = 0
-    for function, several in groups:
-        views.append((function, _view(several), list(range(at, at + len(several)))))
-        at += len(several)
 
     def lift_row(inputs: Any, valids: Any, i: int) -> Any:
         return tuple(
@@ -86,16 +88,22 @@ def _plain(groups: Sequence[tuple[Callable[..., Any], Sequence[Use]]], uses: lis
         )
 
     def value(partial: Any, k: int) -> Any:
-        return in_nanos(monoids[k].lowered(partial[k][0]), uses[k].scale)
+        lowered, seen = monoids[k].lowered(partial[k][0]), uses[k].seen
+        return in_nanos(lowered if seen is None else seen(lowered), uses[k].scale)
 
-    def holds(total: Any, old: Any) -> int:
-        if not all(seen for _, seen in old):
-            return UNKNOWN
-        for function, view, places in views:
-            if function(view(*(value(total, k) for k in places)), view(*(value(old, k) for k in places))):
-                return LEAVES
-        return STAYS
+    def holds_of(function: Callable[..., Any], view: Any, places: range) -> Callable[..., Any]:
+        def holds(total: Any, old: Any) -> int:
+            if not all(old[k][1] for k in places):
+                return UNKNOWN
+            answer = function(view(*[value(total, k) for k in places]), view(*[value(old, k) for k in places]))
+            return LEAVES if answer else STAYS
 
+        return holds
+
+    asked, at = [], 0
+    for function, several in groups:
+        asked.append(holds_of(function, _view(several), range(at, at + len(several))))
+        at += len(several)
     monoid = Monoid(identity=identity, combine=combine, name="uses")
     ops = Ops(
         monoid=monoid,
@@ -110,14 +118,18 @@ def _plain(groups: Sequence[tuple[Callable[..., Any], Sequence[Use]]], uses: lis
         vacant=nothing,
         why=why,
     )
-    return UsesOps(ops, lift_row, holds)
+    return UsesOps(ops, lift_row, tuple(asked))
 
 
-def in_nanos(value: Any, scale: int) -> Any:
+def in_nanos(value: Any, scale: int | tuple[int, ...]) -> Any:
     """A value as a policy sees it: NaN for null, times in nanoseconds since the epoch."""
     if value is None:
         return math.nan
-    return value if scale == 1 else value * scale
+    if scale == 1:
+        return value
+    if isinstance(scale, tuple):
+        return tuple(part * one for part, one in zip(value, scale, strict=True))
+    return [part * scale for part in value] if isinstance(value, list) else value * scale
 
 
 def _never(*values: Any) -> Any:
@@ -160,37 +172,37 @@ def _compiled(groups: Sequence[tuple[Callable[..., Any], Sequence[Use]]], uses: 
         ]
     combined = [f"p{k} = combine{k}({span.format(p='a')}, {span.format(p='b')})" for k, span in enumerate(spans)]
     combined += [f"s{k} = a[{at}] or b[{at}]" for k, at in seen.items()]
-    asked = [f"if not old[{at}]:\n        return {UNKNOWN}" for at in seen.values()]
-    at = 0
+    holds, at = [], 0
     for g, (function, several) in enumerate(groups):
         if not hasattr(function, "__code__"):
             raise CannotCompile(f"the policy is a {type(function).__name__}, not a plain Python function")
-        names |= {f"policy{g}": compiled(with_helpers(function)), f"View{g}": _view(several)}
-        sides = [
-            f"View{g}(" + ", ".join(f"lower{k}({spans[k].format(p=p)})" for k in range(at, at + len(several))) + ")"
-            for p in ("total", "old")
-        ]
-        asked.append(f"if policy{g}({', '.join(sides)}):\n        return {LEAVES}")
+        mine = range(at, at + len(several))
         at += len(several)
+        names |= {f"policy{g}": inlined(with_helpers(function)), f"View{g}": _view(several)}
+        sides = [
+            f"View{g}(" + ", ".join(f"lower{k}({spans[k].format(p=p)})" for k in mine) + ")" for p in ("total", "old")
+        ]
+        asked = [f"if not old[{seen[k]}]:\n        return {UNKNOWN}" for k in mine if k in seen]
+        asked.append(f"if policy{g}({', '.join(sides)}):\n        return {LEAVES}")
+        holds.append(inlined(_lines("holds(total, old)", [*asked, f"return {STAYS}"], names)))
     identity = tuple(values)
-    combine = compiled(_lines("combine(a, b)", [*combined, f"return ({flat},)"], names))
+    combine = inlined(_lines("combine(a, b)", [*combined, f"return ({flat},)"], names))
     ops = Ops(
         monoid=Monoid(identity=identity, combine=_never, name="uses"),
-        jit=compiled,
+        jit=inlined,
         kernel=kernel,
         identity=identity,
         lift_at=_never,
         combine=combine,
-        load=compiled(load_of(tuple(fields), packed=True)),
-        store=compiled(store_of(len(fields), packed=True)),
+        load=inlined(load_of(tuple(fields), packed=True)),
+        store=inlined(store_of(len(fields), packed=True)),
         answer=_never,
-        vacant=compiled(nothing),
+        vacant=inlined(nothing),
         fields=tuple(fields),
         answers=("bool",),
     )
-    lift_row = compiled(_lines("lift_row(inputs, valids, i)", [*lifted, f"return ({flat},)"], names))
-    holds = compiled(_lines("holds(total, old)", [*asked, f"return {STAYS}"], names))
-    return UsesOps(ops, lift_row, holds)
+    lift_row = inlined(_lines("lift_row(inputs, valids, i)", [*lifted, f"return ({flat},)"], names))
+    return UsesOps(ops, lift_row, tuple(holds))
 
 
 def _needs_value(use: Use) -> bool:
@@ -201,14 +213,37 @@ def _lower(use: Use) -> Any:
     """The lowered answer as a policy sees it: null as NaN, times in nanoseconds."""
     lower, scale = use.ops.monoid.lower, use.scale
     lower = getattr(lower, "py_func", lower)
-    body = "p" if lower is None else "lower(p)"
-    body = f"known({body})" if scale == 1 else f"known({body}) * {scale}"
-    made = None if lower is None else compiled(with_helpers(lower))
-    return compiled(write("lowered(p)", f"return {body}", {"lower": made, "known": compiled(_known)}))
+    _known_to_numba()
+    answer = "known(p)" if lower is None else "known(lower(p))"
+    if isinstance(scale, tuple):
+        parts = ", ".join(f"value[{k}]" if one == 1 else f"value[{k}] * {one}" for k, one in enumerate(scale))
+        lines = [f"value = {answer}", f"return ({parts},)"]
+    else:
+        lines = [f"return {answer}" if scale == 1 else f"return {answer} * {scale}"]
+    made = None if lower is None else inlined(with_helpers(lower))
+    return inlined(_lines("lowered(p)", lines, {"lower": made, "known": known}))
 
 
-def _known(value: Any) -> Any:
+def known(value: Any) -> Any:
+    """NaN for null. Compiled, an integer that cannot be null stays one: times in nanoseconds are no floats."""
     return math.nan if value is None else value
+
+
+@cache
+def _known_to_numba() -> None:
+    from numba import types as nb
+    from numba.extending import overload
+
+    def or_nan(value: Any) -> Any:
+        return math.nan if value is None else value
+
+    def as_it_is(value: Any) -> Any:
+        return value
+
+    def choose(value: Any) -> Any:
+        return or_nan if isinstance(value, (nb.Optional, nb.NoneType)) else as_it_is
+
+    overload(known)(choose)
 
 
 def _each(k: int, use: Use) -> str:
@@ -227,14 +262,18 @@ def _try(made: UsesOps) -> None:
 
     types = [getattr(nb, "boolean" if name == "bool" else name) for name in made.ops.fields]
     partial = nb.Tuple(tuple(types))
-    holds = made.holds
 
-    def probe(total: Any, old: Any) -> Any:
-        return holds(total, old)
+    def probe_of(holds: Any) -> Any:
+        def probe(total: Any, old: Any) -> Any:
+            return holds(total, old)
+
+        return kernel(probe)
 
     try:
-        kernel(probe).compile((partial, partial))
+        for holds in made.holds:
+            probe_of(holds).compile((partial, partial))
     except Exception as error:  # Numba raises many kinds; whatever it is, object mode serves
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        lines = [line for line in lines if not line.startswith("Failed in nopython mode")] or lines
         told = f"{type(error).__name__}: {' '.join(lines[:2])}"[:240]
         raise CannotCompile(f"Numba cannot compile the policy ({told})") from error

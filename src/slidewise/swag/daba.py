@@ -70,9 +70,10 @@ class Daba(Chunked):
         *,
         types: tuple[str, ...] | None = None,
         arity: int = 1,
+        heads: bool = False,
         cached: bool = False,
     ) -> None:
-        super().__init__(monoid, capacity, types=types, arity=arity)
+        super().__init__(monoid, capacity, types=types, arity=arity, heads=heads)
         self._bank.regs[0][CACHED] = int(cached)
 
     @staticmethod

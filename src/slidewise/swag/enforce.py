@@ -78,35 +78,52 @@ def access_of(ops: Ops) -> Access:
 
 def by_policy(uses: UsesOps, access: Access) -> Any:
     """`decide` for a monotone policy: O(log n) looks."""
-    ops = uses.ops
+    ops, jit = uses.ops, uses.ops.jit
     query, ready = access.query, access.ready
-    longest = longest_of(ops.combine, access.value, ops.identity, access.whole, uses.holds, ops.jit)
+    longest = None
+    for holds in uses.holds:
+        mine = longest_of(ops.combine, access.value, ops.identity, access.whole, holds, jit)
+        longest = mine if longest is None else _longer_of(longest, mine, jit)
+    assert longest is not None
+    found = longest
 
     def decide(cols: Any, R: Any) -> int:
         ready(cols, R)
-        return int(longest(cols, R, query(cols, R)))
+        return int(found(cols, R, query(cols, R)))
 
     return ops.jit(decide)
 
 
+def _longer_of(one: Any, other: Any, jit: Any) -> Any:
+    """The longer of the prefixes that two policies evict; each is searched for by itself, since a prefix may be
+    without a value for the one and not for the other."""
+
+    def longer(cols: Any, R: Any, total: Any) -> int:
+        return int(max(one(cols, R, total), other(cols, R, total)))
+
+    return jit(longer)
+
+
 def by_every_prefix(uses: UsesOps, access: Access, shown: str) -> Any:
     """`decide` for trying a policy out: asks about every prefix, and raises where it is not monotone; O(n) looks."""
-    query, value, combine, holds = access.query, access.value, uses.ops.combine, uses.holds
+    query, value, combine = access.query, access.value, uses.ops.combine
 
     def decide(cols: Any, R: Any) -> int:
-        total, old, stays, failed = query(cols, R), uses.ops.identity, R[HEAD], -1
-        for position in range(R[HEAD], R[TAIL]):
+        total, head, tail = query(cols, R), R[HEAD], R[TAIL]
+        prefixes, old = [], uses.ops.identity
+        for position in range(head, tail):
             old = combine(old, value(cols, R, 0, position))
-            said = holds(total, old)
-            if said == STAYS and failed < 0:
-                failed = position + 1 - R[HEAD]
-            elif said == LEAVES and failed >= 0:
+            prefixes.append(old)
+        stays = head
+        for holds in uses.holds:
+            said = [holds(total, prefix) for prefix in prefixes]
+            longest = max((k for k, one in enumerate(said, start=1) if one == LEAVES), default=0)
+            if STAYS in said[:longest]:
                 raise ArgumentError(
-                    f"window={shown}: the policy is not monotone: with {R[TAIL] - R[HEAD]} events in the window it "
-                    f"holds for the oldest {position + 1 - R[HEAD]}, and not for the oldest {failed}"
+                    f"window={shown}: the policy is not monotone: with {tail - head} events in the window it holds for "
+                    f"the oldest {longest}, and not for the oldest {said.index(STAYS) + 1}"
                 )
-            elif said == LEAVES:
-                stays = position + 1
+            stays = max(stays, head + longest)
         return int(stays)
 
     return decide
@@ -146,7 +163,7 @@ def by_change(uses: UsesOps, access: Access, moments: Any, delta: float) -> Any:
 def _differs(n: float, mean: float, squares: float, older: float, older_mean: float, delta: float) -> bool:
     """Do the means of both parts lie further apart than chance allows?"""
     newer = n - older
-    newer_mean = (n * mean - older * older_mean) / newer
+    apart = abs(older_mean - mean) * n / newer  # of both means, without the newer one: nothing large is subtracted
     inverse = 1.0 / older + 1.0 / newer
     chance = math.log(2.0 * math.log(n) / delta)
-    return abs(older_mean - newer_mean) > math.sqrt(2.0 * inverse * squares / n * chance) + 2.0 / 3.0 * inverse * chance
+    return apart > math.sqrt(2.0 * inverse * squares / n * chance) + 2.0 / 3.0 * inverse * chance

@@ -11,20 +11,21 @@ Invariant: a node is looked at only if it lies wholly inside the window, so it i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from slidewise.errors import ArgumentError
 from slidewise.kernels.jit import Jit, plain
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import BASE, HEAD, LAST, MOVED, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.kernels.uses import LEAVES, STAYS
 from slidewise.monoids.laws import same
-from slidewise.swag.structure import Structure
+from slidewise.swag.positional import Positional
+from slidewise.swag.structure import check_policy
 
 
 class _Void:
@@ -50,7 +51,7 @@ class Levels:
     ready: Callable[..., None]
 
 
-class Mta(Structure):
+class Mta(Positional):
     """A window that evicts any number of elements, and finds how many a policy evicts, in logarithmic time."""
 
     bulk: ClassVar[bool] = True
@@ -70,19 +71,14 @@ class Mta(Structure):
         >>> times.enforce(lambda total, old: total - old >= 4), len(times)
         (3, 1)
         """
-        if not callable(policy):
-            raise ArgumentError(f"policy={policy!r}: expected a function of (total, old)")
+        check_policy(policy)
         gone = self.prefix_of(policy)
         self.evict_many(gone)
         return gone
 
     def prefix_of(self, policy: Callable[[Any, Any], bool]) -> int:
         """How many elements `enforce` would evict; O(log n) looks."""
-        if len(self) == 0:
-            return 0
-        lowered = self.monoid.lowered
-        levels = self.make_ready()
-        total = self.query()
+        levels, total, lowered = self.make_ready(), self.query(), self.monoid.lowered
         longest = longest_of(
             self.monoid.combine,
             lambda cols, R, level, q: self.node_at(level, q),
@@ -91,7 +87,21 @@ class Mta(Structure):
             lambda _, old: bool(policy(total, lowered(old))),
             plain,
         )
-        return int(longest(*self.raw(), total)) - self.register(HEAD)
+        cols, R = self.raw()
+        registers = [int(number) for number in R]
+        registers[HEAD] = first = self._first_asked()
+        stays = int(longest(cols, registers, total))
+        return stays - self.register(HEAD) if stays > first else 0
+
+    def _first_asked(self) -> int:
+        """A prefix must end beyond this to be asked about: the nulls that come first have no answer."""
+        first = self._register(HEAD)
+        if not self.monoid.answers_empty:
+            for position in self._nulls[bisect_left(self._nulls, first) :]:
+                if position > first:
+                    break
+                first += 1
+        return first
 
     def levels(self) -> list[list[tuple[Any, Any]]]:
         """The tree as the paper draws it: per level, leaves first, its pairs; `VOID` where a pair has no element.
@@ -146,9 +156,8 @@ class Mta(Structure):
         """All nodes hold their sums; where they are."""
         if self.register(MOVED):
             ops = self._ops
-            ops.built((type(self), "ready"), lambda: ops.kernel(self.levels_of(ops, ops.jit).ready))(
-                self._bank.cols, self._bank.regs[0]
-            )
+            ready = ops.built((type(self), "ready"), lambda: _build_ready(ops, self.levels_of(ops, ops.jit).ready))
+            ready(self._bank.cols, self._bank.regs[0])
         return self._plain_levels()
 
     def _plain_levels(self) -> Levels:
@@ -188,11 +197,18 @@ class Mta(Structure):
 
     def register(self, number: int) -> int:
         """One of the window's registers (kernels/registers.py)."""
-        return int(self._bank.regs[0][number])
+        return self._register(number)
 
     def raw(self) -> tuple[Any, Any]:
         """Columns and registers, as the steps take them."""
         return self._bank.cols, self._bank.regs[0]
+
+
+def _build_ready(ops: Ops, ready: Any) -> Any:
+    def make_ready(cols: Any, R: Any) -> None:
+        ready(cols, R)
+
+    return ops.kernel(make_ready)
 
 
 def _build_ask(ops: Ops, steps: Steps) -> Any:

@@ -69,6 +69,7 @@ class PagedAmta(Amta):
 
     own = Amta.own + LEVELS
     scratch = 0
+    named = False  # its elements are elsewhere, and nulls are not remembered: their number has no bound
 
     def __init__(
         self, monoid: Monoid, pages: Pages, *, types: tuple[str, ...] | None = None, arity: int = 1, ring: int = 0

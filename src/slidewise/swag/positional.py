@@ -1,6 +1,6 @@
 """What windows share whose elements can be named: number i is the i-th oldest, 0 the oldest.
 
-    Positional    knows which elements are null, since a partial does not tell
+    Positional    keeps each element's own partial, and knows which are null, since a partial does not tell
     NonFifo       insert_at(i, x), evict_at(i): elements come and go anywhere
     Ranged        query_range(i, j), update(i, partial): any part of the window, and changes to what is in it
 
@@ -12,7 +12,7 @@ an element that comes a bit late.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,9 @@ from slidewise.swag.structure import Structure
 
 
 class Positional(Structure):
-    """A window that remembers which of its elements are null."""
+    """A window of elements by number, which remembers which of them are null."""
 
+    named = True
     _nulls: list[int]
 
     def clear(self) -> None:
@@ -36,6 +37,8 @@ class Positional(Structure):
 
     def insert_null(self) -> None:
         super().insert_null()
+        if not self.named:
+            return
         if len(self._nulls) > 2 * len(self):  # most of them left long ago
             del self._nulls[: bisect_left(self._nulls, self._register(HEAD))]
         self._nulls.append(self._register(TAIL) - 1)
@@ -51,6 +54,8 @@ class Positional(Structure):
 
     def check(self) -> None:
         super().check()
+        if not self.named:
+            return
         head, tail, last = self._register(HEAD), self._register(TAIL), self._register(LAST)
         nulls = self._nulls[bisect_left(self._nulls, head) :]
         assert nulls == sorted(set(nulls)), "nulls in order"
@@ -58,6 +63,11 @@ class Positional(Structure):
         known = set(nulls)
         newest = next((p for p in range(tail - 1, head - 1, -1) if p not in known), None)
         assert last < head if newest is None else last == newest, "LAST is the newest value"
+
+    def _elements(self) -> Iterator[tuple[Any, bool]]:
+        nulls = set(self._nulls[bisect_left(self._nulls, self._register(HEAD)) :])
+        positions = range(self._register(HEAD), self._register(TAIL))
+        return ((self._at(self._place(position)), position not in nulls) for position in positions)
 
     def _register(self, number: int) -> int:
         return int(self._bank.regs[0][number])

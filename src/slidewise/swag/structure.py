@@ -10,7 +10,7 @@ as machine code in compiled mode.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from slidewise.kernels.sweep import Steps, build_extend, build_sweep
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.bank import Bank
 from slidewise.swag.card import Card
+from slidewise.swag.heads import Heads
 
 NEVER = 2**62
 """More rows than any window has: a sweep that asks for so many answers nothing."""
@@ -41,6 +42,9 @@ class Structure:
         None: object mode, any Python value. Dtype names, e.g. ``("float64",)``: compiled mode for such columns.
     arity
         How many values the monoid's lift takes, in object mode.
+    heads
+        True: keep the elements beside sums, so that `enforce` can look at them; one more partial per element. Needed
+        only where the algorithm does not keep them anyway.
 
     >>> from slidewise.swag import ALGORITHMS
     >>> import slidewise as sw
@@ -60,6 +64,8 @@ class Structure:
     live: ClassVar[tuple[int, int]] = (HEAD, TAIL)
     bulk: ClassVar[bool] = False
     """Evicts many at once: memory is given back when the next elements come, so that an eviction never waits for it."""
+    named: ClassVar[bool] = False
+    """Keeps every element's own partial, so that it can be looked at by its number."""
 
     @staticmethod
     def build(ops: Ops, jit: Jit) -> Steps:
@@ -90,16 +96,26 @@ class Structure:
         registers = self._bank.regs[0]
         assert 0 <= registers[HEAD] <= registers[TAIL], "head and tail"
         assert registers[LAST] < registers[TAIL], "last value"
+        assert self.heads is None or len(self.heads) == len(self), "an element beside each"
 
     def __init__(
-        self, monoid: Monoid, capacity: int | None = None, *, types: tuple[str, ...] | None = None, arity: int = 1
+        self,
+        monoid: Monoid,
+        capacity: int | None = None,
+        *,
+        types: tuple[str, ...] | None = None,
+        arity: int = 1,
+        heads: bool = False,
     ) -> None:
         _check_capacity(capacity)
+        if not isinstance(heads, bool):
+            raise bad("heads", heads, "True or False")
         self.refuse(monoid)
         if types is not None and not self.card.compiles:
             raise bad("types", types, f"None: {self.card.name} runs on Python objects only")
         self.monoid = monoid
         self.capacity = capacity
+        self.heads = Heads() if heads and not self.named else None
         self._types: tuple[str | None, ...] = (None,) * arity if types is None else types
         self._ops = self.ops(monoid, types, arity)
         self._bank = self.bank(self._ops)
@@ -115,6 +131,7 @@ class Structure:
     def clear(self) -> None:
         """Drop everything; O(1)."""
         self._sweep((), 0, fresh=True)
+        self._keep_heads()
 
     def __len__(self) -> int:
         return self._bank.length(0)
@@ -122,12 +139,17 @@ class Structure:
     def insert(self, *value: Any) -> None:
         """Append the newest element, lifted; a lift of several columns takes as many values."""
         self._make_room(1)
-        self._sweep(self._columns(value), 1)
+        columns = self._columns(value)
+        self._sweep(columns, 1)
+        if self.heads is not None:
+            self.heads.append(self._ops.lift_at(columns, 0))
 
     def insert_null(self) -> None:
         """Append an element that takes a place and has no value."""
         self._make_room(1)
         self._sweep(tuple(_column([0], dtype) for dtype in self._types), 1, valid=np.zeros(1, dtype=np.bool_))
+        if self.heads is not None:
+            self.heads.append_null()
 
     def evict(self) -> None:
         """Drop the oldest element; IndexError on an empty window."""
@@ -146,6 +168,46 @@ class Structure:
     def _drop(self, n: int) -> None:
         """Drop the n oldest elements, which are there."""
         self._sweep((), 0, lo=[n - len(self)], hi=[0], min_rows=NEVER)
+        self._keep_heads()
+
+    def enforce(self, policy: Callable[[Any, Any], bool]) -> int:
+        """Evict the longest prefix for which ``policy(total, old)`` holds; how many elements left.
+
+        `policy` sees answers, as `query` gives them: of the whole window, and of a prefix that has a value. It must be
+        monotone: true for every prefix shorter than one for which it is true. Element by element, so k + 1 looks and ⊕
+        for k that leave; `amta` and `log_mta` need O(log k).
+
+        >>> from slidewise.swag import ALGORITHMS
+        >>> import slidewise as sw
+        >>> times = ALGORITHMS["two_stacks_lite"](sw.Monoid(identity=0, combine=max, name="latest"), heads=True)
+        >>> for time in [1, 2, 3, 8]: times.insert(time)
+        >>> times.enforce(lambda total, old: total - old >= 4), len(times)
+        (3, 1)
+        """
+        check_policy(policy)
+        elements, total = self._elements(), self.query()
+        combine, lowered = self.monoid.combine, self.monoid.lowered
+        old, asked, gone = self.monoid.identity, self.monoid.answers_empty, 0
+        for number, (partial, has_value) in enumerate(elements, start=1):
+            old, asked = combine(old, partial), asked or has_value
+            if asked and not policy(total, lowered(old)):
+                break
+            gone = number if asked else 0
+        self.evict_many(gone)
+        return gone
+
+    def _elements(self) -> Iterator[tuple[Any, bool]]:
+        """Each element's partial, and whether it has a value, oldest first."""
+        if self.heads is None:
+            raise ArgumentError(
+                f"{self.card.name}: keeps sums of elements, so a policy cannot look at one; expected heads=True where "
+                "the window is made, or amta, which needs no more than it has"
+            )
+        return self.heads.elements(self.monoid.identity)
+
+    def _keep_heads(self) -> None:
+        if self.heads is not None:
+            self.heads.keep(len(self))
 
     def query(self) -> Any:
         """The answer over the window: None (null) if it holds no value, unless the monoid answers that too."""
@@ -174,6 +236,10 @@ class Structure:
         extend = extend_of(type(self), self._ops)
         extend(bank.cols, bank.regs[0], (values,), n, NEVER if size is None else size, outs, ok)
         self._give_back()
+        if self.heads is not None:
+            for i in range(max(0, n - len(self)), n):
+                self.heads.append(self._ops.lift_at((values,), i))
+            self._keep_heads()
         return outs, ok
 
     def _columns(self, value: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -244,7 +310,7 @@ class Structure:
         return registers, [self._at(place) for place in places], links
 
     def set_state(self, registers: list[int], partials: list[Any], links: list[int]) -> None:
-        """Continue from what `state` returned."""
+        """Continue from what `state` returned; where there are `heads`, they have a state of their own."""
         bank = self._bank
         self.clear()
         self._make_room(registers[1] - registers[0])
@@ -302,6 +368,12 @@ def _floats(partial: Any) -> list[float]:
 def _check_capacity(capacity: int | None) -> None:
     if capacity is not None and (not isinstance(capacity, int) or isinstance(capacity, bool) or capacity < 1):
         raise ArgumentError(f"capacity={capacity!r}: expected an integer of at least 1, or None")
+
+
+def check_policy(policy: object) -> None:
+    """Raise `ArgumentError` unless this can be called."""
+    if not callable(policy):
+        raise bad("policy", policy, "a function of (total, old)")
 
 
 def _column(values: Any, dtype: str | None) -> Any:

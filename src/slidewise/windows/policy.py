@@ -12,6 +12,7 @@ holds for a prefix, it holds for every shorter one. Then O(log n) prefixes are l
 from __future__ import annotations
 
 import inspect
+import keyword
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -147,7 +148,7 @@ def evict_while(
     if not isinstance(uses, Mapping) or not uses:
         raise bad("uses", uses, 'names and aggregates, e.g. {"n": sw.count()}')
     for name, aggregate in uses.items():
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_") or keyword.iskeyword(name):
             raise bad("uses", name, "names that can follow a dot, e.g. 'n' for total.n")
         if not isinstance(aggregate, Aggregate):
             raise ArgumentError(f"uses[{name!r}]={shown(aggregate)}: expected an aggregate such as sw.sum('x')")

@@ -24,4 +24,4 @@ def from_dict(stored: dict[str, Any]) -> Window:
 
 def is_code(stored: dict[str, Any]) -> bool:
     """True for a window that holds a function, which cannot be made again from what is stored."""
-    return bool(stored["window"] == EvictWhile.__name__)
+    return bool(stored.get("window") == EvictWhile.__name__)
