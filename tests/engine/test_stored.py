@@ -27,6 +27,11 @@ pytestmark = pytest.mark.usefixtures("small_rings")
 EVENTS = 2600
 
 
+def slow(name: str) -> Any:
+    """A case for the slow run only."""
+    return pytest.param(name, marks=pytest.mark.slow)
+
+
 def memory() -> str:
     return f"memory:{uuid.uuid4().hex}"
 
@@ -61,7 +66,7 @@ def test_every_window(name: str) -> None:
     live.close()
 
 
-@pytest.mark.parametrize("name", ["rows", "time", "policy", "session"])
+@pytest.mark.parametrize("name", ["rows", slow("time"), "policy", slow("session")])
 def test_every_window_of_objects(name: str) -> None:
     alike(ENDS, WINDOWS[name], stream("string", EVENTS), memory(), restores=(513, 2400)).close()
 
@@ -149,7 +154,7 @@ def test_inserts_and_evictions_by_hand() -> None:
 
 
 # ---- restoring ------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["rows before", "time", "policy", "adwin", "session"])
+@pytest.mark.parametrize("name", ["rows before", "time", "policy", slow("adwin"), slow("session")])
 def test_what_was_not_flushed_is_gone_and_nothing_else(name: str) -> None:
     """Answers as at the last flush, with pages in the store that are newer; then the same events come again."""
     window, url, events = WINDOWS[name], memory(), stream("float", 5000)
@@ -307,7 +312,7 @@ def fits(live: sw.LiveWindow, url: str) -> None:
         assert found.get(level, 0) == count, level
 
 
-@pytest.mark.parametrize("name", ["rows", "time", "policy"])
+@pytest.mark.parametrize("name", [slow("rows"), "time", slow("policy")])
 def test_the_store_holds_what_the_window_needs(name: str) -> None:
     window, url, events, most = WINDOWS[name], memory(), stream("float", 7500), 0
     live = sw.LiveWindow(sw.sum(), window, store=url)

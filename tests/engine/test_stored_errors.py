@@ -95,7 +95,10 @@ def test_an_error_of_the_background_reaches_the_next_call_and_loses_nothing(name
         live.check()
 
 
-@pytest.mark.parametrize("name", ["rows", "time", "policy of values", "adwin", "session"])
+@pytest.mark.parametrize(
+    "name",
+    ["rows", "time", "policy of values", *(pytest.param(one, marks=pytest.mark.slow) for one in ("adwin", "session"))],
+)
 def test_an_error_in_the_middle_of_a_step_takes_it_back(name: str) -> None:
     """Reads fail now and then, at any point of a step: in the answer's, the times' or the policy's pages."""
     window, events, store = WINDOWS[name], stream("float", 5000, seed=3), Moody()
