@@ -24,10 +24,10 @@ from tests.engine.streams import ENDS, KINDS, LONGEST, RUN, WINDOWS, Stream, clo
 from tests.store.servers import Cluster
 
 pytestmark = pytest.mark.usefixtures("small_rings")
-EVENTS = 2600
+EVENTS = 2400
 
 
-def slow(name: str) -> Any:
+def slow(name: str) -> object:
     """A case for the slow run only."""
     return pytest.param(name, marks=pytest.mark.slow)
 
