@@ -15,6 +15,9 @@ from slidewise.monoids import BUILTINS
 from slidewise.monoids.aggregate import Aggregate, Family
 from slidewise.swag import ALGORITHMS
 
+CORE = frozenset({"sum", "max", "stddev", "argmax", "last", "concat"})
+"""Built-ins that the normal run puts through every algorithm: exact, rounded, selective, not commutative, objects."""
+
 #: Sketches are small here, so that pure Python combines of them are quick; their errors have tests of their own.
 _SETTINGS: dict[str, list[Aggregate]] = {
     "skew": [sw.skew(), sw.skew(bias=True)],

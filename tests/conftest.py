@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from slidewise.monoids import BUILTINS
+from tests.catalogue import CORE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,10 +24,6 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
 
 _ROOT = Path(__file__).resolve().parent.parent
-
-
-CORE = frozenset({"sum", "max", "stddev", "argmax", "last", "concat"})
-"""Built-ins that the normal run puts through every algorithm: exact, rounded, selective, not commutative, objects."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,7 +11,7 @@ import datetime as dt
 import math
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -32,7 +32,7 @@ from slidewise.monoids import BUILTINS
 from slidewise.monoids.aggregate import POSITION, Aggregate
 from slidewise.monoids.kinds import Kind
 from slidewise.swag import ALGORITHMS
-from tests.catalogue import VARIANTS, family_of, serves, takes
+from tests.catalogue import CORE, VARIANTS, family_of, serves, takes
 from tests.fold import Fold, assert_answers, machine, plain
 
 EPOCH = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -346,11 +346,13 @@ def _check_numpy(one: Aggregate, values: list[Any], algorithm: str) -> None:
 # --- Spark -----------------------------------------------------------------------------------------------------------
 
 
-def _on_spark(algorithm: str, few: bool | None = None) -> list[dict[str, Aggregate]]:
+def _on_spark(
+    algorithm: str, few: bool | None = None, names: Iterable[str] = tuple(BUILTINS)
+) -> list[dict[str, Aggregate]]:
     """In parts, since a query of hundreds of Python results takes Spark long to plan."""
     found = [
         (alias, one)
-        for name in BUILTINS
+        for name in sorted(names)
         for alias, one in chosen(name, TABLE, algorithm, few=few).items()
         if POSITION not in one.inputs
     ]
@@ -364,8 +366,20 @@ def _in_time(out: pa.Table) -> pa.Table:
 @pytest.mark.spark
 @pytest.mark.parametrize("algorithm", ["auto", *ALGORITHMS])
 def test_spark_batch(spark: Any, algorithm: str) -> None:
+    """Every built-in by the ladder's choice; by each algorithm those of the normal run."""
+    _check_on_spark(spark, algorithm, BUILTINS if algorithm == "auto" else CORE)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", list(ALGORITHMS))
+def test_spark_batch_of_every_built_in(spark: Any, algorithm: str) -> None:
+    _check_on_spark(spark, algorithm, BUILTINS)
+
+
+def _check_on_spark(spark: Any, algorithm: str, names: Iterable[str]) -> None:
     frame = spark.createDataFrame(TABLE)
-    for aggregates in _on_spark(algorithm):
+    for aggregates in _on_spark(algorithm, names=names):
         out = sw.slide(frame, list(aggregates.values()), WINDOWS, by="key", order="ts", algorithm=algorithm)
         check(TABLE, _in_time(out.toArrow()), aggregates)
 

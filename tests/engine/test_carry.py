@@ -174,7 +174,7 @@ def check(rows: dict[str, pa.Table], window: Any, algorithm: str, data: st.DataO
 
 @pytest.mark.parametrize("algorithm", ["auto", *sorted(ALGORITHMS)])
 @pytest.mark.parametrize("window", PER_EVENT, ids=str)
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(rows=series(), data=st.data())
 def test_pieces_per_event(window: Any, algorithm: str, rows: dict[str, pa.Table], data: st.DataObject) -> None:
     check(rows, window, algorithm, data)
@@ -182,7 +182,7 @@ def test_pieces_per_event(window: Any, algorithm: str, rows: dict[str, pa.Table]
 
 @pytest.mark.parametrize("algorithm", ["auto", *sorted(ALGORITHMS)])
 @pytest.mark.parametrize("window", PER_WINDOW, ids=str)
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(rows=series(), data=st.data())
 def test_pieces_per_window(window: Any, algorithm: str, rows: dict[str, pa.Table], data: st.DataObject) -> None:
     check(rows, window, algorithm, data)
