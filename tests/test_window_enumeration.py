@@ -22,6 +22,7 @@ from slidewise.monoids.aggregate import Aggregate
 from slidewise.monoids.laws import same
 from slidewise.spark.batch import mapper
 from slidewise.spark.recipe import Recipe
+from tests.catalogue import CORE
 
 EPOCH = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 SIZE = 80
@@ -78,8 +79,16 @@ def assert_same(made: pa.Table, wanted: pa.Table, names: list[str]) -> None:
             assert same(got, want, 1e-9 * scale), (name, row, got, want)
 
 
-@pytest.mark.parametrize("window", WINDOWS, ids=["per_event", "session", "tumbling"])
-@pytest.mark.parametrize("name", BUILTINS)
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        # Recalculation of each built-in is machine code of its own: of most the normal run sees one window.
+        pytest.param(name, window, id=f"{name}-{kind}", marks=[] if normal else pytest.mark.slow)
+        for number, name in enumerate(BUILTINS)
+        for k, (kind, window) in enumerate(zip(("per_event", "session", "tumbling"), WINDOWS, strict=True))
+        for normal in [name in CORE or k == number % 3]
+    ],
+)
 def test_as_recalculate(name: str, window: Any) -> None:
     chosen = bound(name)
     made = sw.slide(TABLE, chosen, window, by="key", order="ts")

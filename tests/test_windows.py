@@ -46,7 +46,7 @@ def check_events(query: Query, container: Container, **options: Any) -> None:
 
 
 @pytest.mark.parametrize("along", ALONG)
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(data=window_strategies.st.data())
 def test_per_event(along: Along, data: Any) -> None:
     check_events(data.draw(window_strategies.queries(along, per_event=True)), TABLES["arrow"])
@@ -80,7 +80,7 @@ def _places(columns: Columns, key: list[str]) -> list[int]:
 
 
 @pytest.mark.parametrize("along", ALONG)
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(data=window_strategies.st.data())
 def test_per_window(along: Along, data: Any) -> None:
     check_windows(data.draw(window_strategies.queries(along, per_event=False)), TABLES["arrow"])

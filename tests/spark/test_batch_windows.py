@@ -49,7 +49,7 @@ def sorted_rows(columns: Columns, by: list[str]) -> Columns:
 
 @pytest.mark.parametrize("per_event", [True, False])
 @pytest.mark.parametrize("along", ALONG)
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_cuts_do_not_matter(along: Along, per_event: bool, data: st.DataObject) -> None:
     query = data.draw(window_strategies.queries(along, per_event=per_event))

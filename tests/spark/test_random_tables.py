@@ -37,7 +37,7 @@ SPARK_NAMES = {"mean": "avg", "var": "var_samp", "stddev": "stddev_samp"}
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 chosen = st.lists(st.sampled_from(aggregates_of("n", "v")), min_size=2, max_size=4, unique=True)
-few = settings(max_examples=12, deadline=None)
+few = settings(max_examples=6, deadline=None)
 
 
 @pytest.fixture(scope="module", autouse=True)

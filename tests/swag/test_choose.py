@@ -101,8 +101,9 @@ def serves(algorithm: str, monoid: sw.Monoid) -> bool:
 def streams(algorithm: str) -> list[tuple[str, Aggregate, list[Any]]]:
     """Some built-ins and a monoid of words, where the algorithm serves, with values; tests/engine runs all of them."""
     found = []
-    for kind, values in (("int", INTS), ("float", FLOATS)):
-        for name in ("count", "sum", "mean", "stddev", "min", "max", "last"):
+    each = (("int", INTS, ("count", "sum", "max")), ("float", FLOATS, ("mean", "stddev", "min", "last")))
+    for kind, values, names in each:  # a pair of kind and name is machine code of its own
+        for name in names:
             family = BUILTINS[name]
             monoid = family.choose((kind,))
             if monoid is not None and serves(algorithm, monoid):

@@ -26,7 +26,6 @@ from slidewise.kernels.jit import Jit
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import BASE, HEAD, MASK, MOVED, OWN, TAIL
 from slidewise.kernels.sweep import Steps
-from slidewise.monoids.laws import same
 from slidewise.swag.card import Card
 from slidewise.swag.dyadic import finish_of, node
 from slidewise.swag.mta import Levels, Mta
@@ -122,8 +121,8 @@ class Amta(Mta):
         assert self.register(LEVEL) == height(head, tail), "the leftmost tree is as high as the levels are"
         assert end == self._nodes(self.register(LEVEL)) << self.register(LEVEL), "its end"
         base = self.register(BASE)
-        assert same(self._at(base - R0), self._fold(head, end), slack), "R0 is the leftmost tree"
-        assert same(self._at(base - R1), self._fold(end, tail), slack), "R1 is the rest"
+        assert self._alike(self._at(base - R0), self._fold(head, end), slack), "R0 is the leftmost tree"
+        assert self._alike(self._at(base - R1), self._fold(end, tail), slack), "R1 is the rest"
         behind = [
             ((head >> level) + 1) << level
             for level in range(self.register(LEVEL), -1, -1)
@@ -131,7 +130,7 @@ class Amta(Mta):
         ]
         assert len(behind) == self.register(DEPTH), "an entry per level with a right sibling"
         for k, first in enumerate(behind):
-            assert same(self._at(base - STACK - k), self._fold(first, end), slack), "the stack has the next R0s"
+            assert self._alike(self._at(base - STACK - k), self._fold(first, end), slack), "the stack has the next R0s"
 
 
 def height(head: int, tail: int) -> int:

@@ -24,7 +24,6 @@ from slidewise.kernels.jit import Jit
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import BASE, HEAD, MASK, MOVED, OWN, TAIL
 from slidewise.kernels.sweep import Steps
-from slidewise.monoids.laws import same
 from slidewise.swag.card import Card
 from slidewise.swag.mta import Levels, Mta
 
@@ -141,7 +140,7 @@ class LogMta(Mta):
         total = self._shown(height, head >> height)
         if head >> height != (tail - 1) >> height:
             total = self.monoid.combine(total, self._shown(height, (tail - 1) >> height))
-        assert same(total, self._fold(head, tail), self._slack()), "the root is the whole window"
+        assert self._alike(total, self._fold(head, tail), self._slack()), "the root is the whole window"
 
 
 def place(size: int, level: int, q: int) -> int:

@@ -324,7 +324,7 @@ class Structure:
 
     def _slack(self) -> float:
         """How far apart sums of the same elements may be that were added in another order; 0 without floats."""
-        found = [abs(part) for partial in self.state()[1] for part in _floats(partial) if math.isfinite(part)]
+        found = [abs(part) for partial in self.state()[1] for part in floats_in(partial) if math.isfinite(part)]
         return 1e-9 * max(found, default=0.0)
 
     def _linked(self, places: list[int]) -> list[int]:
@@ -359,9 +359,10 @@ def extend_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:
     return extend
 
 
-def _floats(partial: Any) -> list[float]:
+def floats_in(partial: Any) -> list[float]:
+    """Every float in a partial."""
     if isinstance(partial, (tuple, list)):
-        return [number for part in partial for number in _floats(part)]
+        return [number for part in partial for number in floats_in(part)]
     return [partial] if isinstance(partial, float) else []
 
 
