@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from slidewise.monoids import BUILTINS
-from tests.catalogue import CORE
+from tests.catalogue import in_normal_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         name = getattr(getattr(one, "source", None), "name", one)
         if not isinstance(name, str) or "algorithm" not in params or name not in BUILTINS:
             continue
-        if params["algorithm"] != "auto" and name not in CORE:
+        if name not in in_normal_run(params["algorithm"]):
             item.add_marker(pytest.mark.slow)
 
 

@@ -32,7 +32,7 @@ from slidewise.monoids import BUILTINS
 from slidewise.monoids.aggregate import POSITION, Aggregate
 from slidewise.monoids.kinds import Kind
 from slidewise.swag import ALGORITHMS
-from tests.catalogue import CORE, VARIANTS, family_of, serves, takes
+from tests.catalogue import VARIANTS, family_of, in_normal_run, serves, takes
 from tests.fold import Fold, assert_answers, machine, plain
 
 EPOCH = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -367,7 +367,7 @@ def _in_time(out: pa.Table) -> pa.Table:
 @pytest.mark.parametrize("algorithm", ["auto", *ALGORITHMS])
 def test_spark_batch(spark: Any, algorithm: str) -> None:
     """Every built-in by the ladder's choice; by each algorithm those of the normal run."""
-    _check_on_spark(spark, algorithm, BUILTINS if algorithm == "auto" else CORE)
+    _check_on_spark(spark, algorithm, in_normal_run(algorithm))
 
 
 @pytest.mark.spark

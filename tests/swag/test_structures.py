@@ -17,6 +17,7 @@ from slidewise.monoids.codec import decode_plain, encode_plain
 from slidewise.monoids.laws import check, same
 from slidewise.swag import ALGORITHMS
 from slidewise.swag.positional import NonFifo, Ranged
+from tests.catalogue import OFTEN
 
 PRIME = 1009
 
@@ -82,6 +83,15 @@ CASES = [
     for name, (monoid, _, types) in MONOIDS.items()
     for compiled in (False, True)
     if not refused(algorithm, monoid) and (not compiled or (types and structure.card.compiles))
+]
+
+RARELY = ("largest", "min_float", "stddev")
+"""Compiled, each pair is machine code of its own: of most algorithms the normal run sees the others."""
+
+MARKED = [
+    pytest.param(algorithm, name, compiled, marks=[pytest.mark.slow] if rare else [])
+    for algorithm, name, compiled in CASES
+    for rare in [compiled and name in RARELY and algorithm not in OFTEN]
 ]
 
 
@@ -237,7 +247,7 @@ def play(window: type[RuleBasedStateMachine]) -> None:
     window.TestCase().runTest()
 
 
-@pytest.mark.parametrize(("algorithm", "monoid", "compiled"), CASES)
+@pytest.mark.parametrize(("algorithm", "monoid", "compiled"), MARKED)
 def test_agrees_with_a_fold(algorithm: str, monoid: str, compiled: bool) -> None:
     play(machine(algorithm, monoid, compiled))
 
