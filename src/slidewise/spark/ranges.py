@@ -69,7 +69,7 @@ def cut(df: DataFrame, plan: Plan) -> tuple[list[Bound], list[Bound]]:
         starts = [lines[k - 1] for k in begins]
         halos = [_halo(plan, lines, before, k) for k in begins]
         shared = sum(before[k] - before[_cell(lines, halo)] for k, halo in zip(begins, halos, strict=True))
-        if 2 * shared <= before[-1]:
+        if 3 * shared <= before[-1]:  # rows that run twice
             return list(starts), halos
         tasks //= 2
     return [], []
