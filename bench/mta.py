@@ -31,7 +31,7 @@ import pyarrow as pa
 import slidewise as sw
 from bench.arrays import SEED
 from bench.measure import Bar, Case, Report, Timing
-from bench.stores import _server
+from bench.stores import server
 from slidewise.engine.columns import Column
 from slidewise.engine.plan import make_plan
 from slidewise.engine.policies import Enforcer
@@ -41,6 +41,7 @@ from slidewise.kernels.registers import HEAD, LAST, TAIL
 from slidewise.kernels.uses import LEAVES
 from slidewise.swag import ALGORITHMS, Structure
 from slidewise.swag.recalculate import Recalculate
+from slidewise.windows.policy import DataWindow
 
 US = "slidewise amta"
 LARGE = os.environ.get("SLIDEWISE_BENCH_LARGE") == "1"
@@ -65,7 +66,7 @@ def redis_server() -> Iterator[str | None]:
     if shutil.which("redis-server") is None:
         yield None
         return
-    with tempfile.TemporaryDirectory() as folder, _server(folder) as url:
+    with tempfile.TemporaryDirectory() as folder, server(folder) as url:
         yield url
 
 
@@ -237,7 +238,9 @@ def analytics(report: Report, rows: int, most: int, times: int, say: Callable[[s
         case: Case = {"table": "2", "aggregate": name, "readings": rows}
         joint = window | sw.evict_while(lambda total, old: False, uses={"answer": aggregate})
         plan = make_plan({"x": pa.float64(), "t": pa.int64()}, aggregate, joint)
-        enforcer = Enforcer(plan, plan.windows[0])  # type: ignore[arg-type]
+        (asked,) = plan.windows
+        assert isinstance(asked, DataWindow)
+        enforcer = Enforcer(plan, asked)
         columns = {"x": Column(x), "t": Column(t)}
         say(f"analytics, {name}: {US}")
         left, seconds = 0, []
@@ -273,7 +276,7 @@ def analytics(report: Report, rows: int, most: int, times: int, say: Callable[[s
 
 # ---- figure 8 -------------------------------------------------------------------------------------------------------
 LIMITED = """
-import resource, sys, time
+import sys
 from bench.mta import reach
 print(reach(sys.argv[1], int(sys.argv[2]), int(sys.argv[3])))
 """

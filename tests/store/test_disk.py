@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -42,18 +41,6 @@ def holds(store: Store, batches: int) -> None:
     assert store.get_many([keys.meta("w")]) == [b"%d" % (batches - 1)]
     wanted = [(keys.page("w", 0, k), PAGE) for k in range(2 * batches)]
     assert list(store.scan(*keys.page_range("w", 0))) == wanted
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 2 MB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
-    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("mounting a tmpfs needs root")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
 
 
 def test_a_full_disk_loses_nothing(small_disk: Path) -> None:

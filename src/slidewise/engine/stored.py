@@ -71,10 +71,11 @@ class StoredState:
         """A structure whose pages are in the store, its levels from `level` on."""
         ops = PagedAmta.ops(monoid, types, arity)
         made = PagedAmta(monoid, StorePages(self._writer, ops, level), types=types, arity=arity)
-        try:
-            PageCode(made._ops).encode(([monoid.identity],)) if types is None else None
-        except SnapshotError as error:
-            raise ArgumentError(f"aggregate={monoid!r}: cannot be kept in a store: {error}") from None
+        if types is None:  # found out now, and not when the first page is full
+            try:
+                PageCode(made._ops).encode(([monoid.identity],))
+            except SnapshotError as error:
+                raise ArgumentError(f"aggregate={monoid!r}: cannot be kept in a store: {error}") from None
         self._structures[level] = made
         return made
 

@@ -16,6 +16,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -160,5 +161,5 @@ def _parallelism(df: DataFrame) -> int:
     """How many tasks can run at a time; on Connect, where nobody tells, as many as a shuffle makes, at most 32."""
     try:
         return int(df.sparkSession.sparkContext.defaultParallelism)
-    except Exception:
+    except PySparkException:
         return min(32, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))

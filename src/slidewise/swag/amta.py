@@ -24,11 +24,11 @@ from typing import Any
 
 from slidewise.kernels.jit import Jit
 from slidewise.kernels.ops import Ops
-from slidewise.kernels.registers import BASE, HEAD, MASK, MOVED, OWN, TAIL
+from slidewise.kernels.registers import BASE, HEAD, MOVED, OWN, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.swag.card import Card
 from slidewise.swag.dyadic import finish_of, node
-from slidewise.swag.mta import Levels, Mta
+from slidewise.swag.mta import Levels, Mta, ring_levels
 
 DEPTH, LEVEL, END, STALE, KNOWN = range(OWN + 1, OWN + 6)
 """Height of the stack; level of the leftmost tree's root; its end; R and stack are stale; the answer is known."""
@@ -67,22 +67,10 @@ class Amta(Mta):
 
     @staticmethod
     def levels_of(ops: Ops, jit: Jit) -> Levels:
-        at, rebuild = jit(node), _rebuild(ops, jit)
-
         def whole(R: Any, level: int, q: int) -> bool:
             return bool(q < ((R[TAIL] + 1) >> level) - 1)
 
-        def place(R: Any, level: int, q: int) -> int:
-            return int(at(R[MASK] + 1, level, q))
-
-        def made(R: Any, level: int, q: int) -> None:
-            pass
-
-        def ready(cols: Any, R: Any) -> None:
-            if R[MOVED]:
-                rebuild(cols, R)
-
-        return Levels(jit(whole), jit(place), jit(made), jit(ready))
+        return ring_levels(jit, whole, node, _rebuild(ops, jit))
 
     def _height(self) -> int:
         head, tail = self.register(HEAD), self.register(TAIL)

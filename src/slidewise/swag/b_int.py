@@ -110,14 +110,14 @@ class BInt(Ranged):
     def check(self) -> None:
         super().check()
         slack = self._slack()
-        if self._register(MOVED):
+        if self.register(MOVED):
             return
-        head, tail, size = self._register(HEAD), self._register(TAIL), self._register(MASK) + 1
+        head, tail, size = self.register(HEAD), self.register(TAIL), self.register(MASK) + 1
         level = 1
         while 1 << level <= tail - head:
             for q in range(-(-head >> level), tail >> level):
                 whole, left, right = (
-                    self._at(self._register(BASE) + node(size, *of))
+                    self._at(self.register(BASE) + node(size, *of))
                     for of in ((level, q), (level - 1, 2 * q), (level - 1, 2 * q + 1))
                 )
                 assert same(whole, self.monoid.combine(left, right), slack), "an interval is its two halves"

@@ -25,7 +25,7 @@ from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import BASE, HEAD, MASK, MOVED, OWN, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.swag.card import Card
-from slidewise.swag.mta import Levels, Mta
+from slidewise.swag.mta import Levels, Mta, ring_levels
 
 HEIGHT = OWN + 1
 """The root's level."""
@@ -104,22 +104,10 @@ class LogMta(Mta):
 
     @staticmethod
     def levels_of(ops: Ops, jit: Jit) -> Levels:
-        at, rebuild = jit(place), _rebuild(ops, jit)
-
         def whole(R: Any, level: int, q: int) -> bool:
             return bool(level <= R[HEIGHT] and (q + 1) << level <= R[TAIL])
 
-        def where(R: Any, level: int, q: int) -> int:
-            return int(at(R[MASK] + 1, level, q))
-
-        def made(R: Any, level: int, q: int) -> None:
-            pass
-
-        def ready(cols: Any, R: Any) -> None:
-            if R[MOVED]:
-                rebuild(cols, R)
-
-        return Levels(jit(whole), jit(where), jit(made), jit(ready))
+        return ring_levels(jit, whole, place, _rebuild(ops, jit))
 
     def _height(self) -> int:
         return self.register(HEIGHT) + 1 if len(self) else 0

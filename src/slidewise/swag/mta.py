@@ -21,7 +21,7 @@ import numpy as np
 
 from slidewise.kernels.jit import Jit, plain
 from slidewise.kernels.ops import Ops
-from slidewise.kernels.registers import BASE, HEAD, LAST, MOVED, TAIL
+from slidewise.kernels.registers import BASE, HEAD, LAST, MASK, MOVED, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.kernels.uses import LEAVES, STAYS
 from slidewise.monoids.laws import same
@@ -50,6 +50,23 @@ class Levels:
     place: Callable[..., int]
     made: Callable[..., None]
     ready: Callable[..., None]
+
+
+def ring_levels(jit: Jit, whole: Any, node: Any, rebuild: Any) -> Levels:
+    """Nodes beside their ring, at ``node(size, level, q)``, computed anew by `rebuild` when the ring was moved."""
+    at = jit(node)
+
+    def place(R: Any, level: int, q: int) -> int:
+        return int(at(R[MASK] + 1, level, q))
+
+    def made(R: Any, level: int, q: int) -> None:
+        pass
+
+    def ready(cols: Any, R: Any) -> None:
+        if R[MOVED]:
+            rebuild(cols, R)
+
+    return Levels(jit(whole), jit(place), jit(made), jit(ready))
 
 
 class Mta(Positional):
@@ -96,7 +113,7 @@ class Mta(Positional):
 
     def _first_asked(self) -> int:
         """A prefix must end beyond this to be asked about: the nulls that come first have no answer."""
-        first = self._register(HEAD)
+        first = self.register(HEAD)
         if not self.monoid.answers_empty:
             for position in self._nulls[bisect_left(self._nulls, first) :]:
                 if position > first:
@@ -142,11 +159,11 @@ class Mta(Positional):
 
     def _height(self) -> int:
         """How many levels the window has."""
-        raise NotImplementedError
+        raise TypeError("a Monoid Tree Aggregator must define _height()")
 
     def _nodes(self, level: int) -> int:
         """One more than the number of a level's last node."""
-        raise NotImplementedError
+        raise TypeError("a Monoid Tree Aggregator must define _nodes(level)")
 
     def _shown(self, level: int, q: int) -> Any:
         if q << level < self.register(HEAD):
@@ -200,10 +217,6 @@ class Mta(Positional):
             return
         drop = ops.built((type(self), "drop"), lambda: _build_drop(ops, self.build(ops, ops.jit)))
         drop(*self.raw(), self.register(HEAD) + n)
-
-    def register(self, number: int) -> int:
-        """One of the window's registers (kernels/registers.py)."""
-        return self._register(number)
 
     def raw(self) -> tuple[Any, Any]:
         """Columns and registers, as the steps take them."""

@@ -40,8 +40,8 @@ class Positional(Structure):
         if not self.named:
             return
         if len(self._nulls) > 2 * len(self):  # most of them left long ago
-            del self._nulls[: bisect_left(self._nulls, self._register(HEAD))]
-        self._nulls.append(self._register(TAIL) - 1)
+            del self._nulls[: bisect_left(self._nulls, self.register(HEAD))]
+        self._nulls.append(self.register(TAIL) - 1)
 
     def state(self) -> tuple[list[int], list[Any], list[int]]:
         registers, partials, links = super().state()
@@ -56,7 +56,7 @@ class Positional(Structure):
         super().check()
         if not self.named:
             return
-        head, tail, last = self._register(HEAD), self._register(TAIL), self._register(LAST)
+        head, tail, last = self.register(HEAD), self.register(TAIL), self.register(LAST)
         nulls = self._nulls[bisect_left(self._nulls, head) :]
         assert nulls == sorted(set(nulls)), "nulls in order"
         assert nulls == [] or nulls[-1] < tail, "nulls inside the window"
@@ -65,22 +65,23 @@ class Positional(Structure):
         assert last < head if newest is None else last == newest, "LAST is the newest value"
 
     def _elements(self) -> Iterator[tuple[Any, bool]]:
-        nulls = set(self._nulls[bisect_left(self._nulls, self._register(HEAD)) :])
-        positions = range(self._register(HEAD), self._register(TAIL))
+        nulls = set(self._nulls[bisect_left(self._nulls, self.register(HEAD)) :])
+        positions = range(self.register(HEAD), self.register(TAIL))
         return ((self._at(self._place(position)), position not in nulls) for position in positions)
 
-    def _register(self, number: int) -> int:
+    def register(self, number: int) -> int:
+        """One of the window's registers (kernels/registers.py)."""
         return int(self._bank.regs[0][number])
 
     def _place(self, position: int) -> int:
-        return self._register(BASE) + (position & self._register(MASK))
+        return self.register(BASE) + (position & self.register(MASK))
 
     def _position(self, argument: str, i: object, below: int) -> int:
         """The position of element i, or IndexError."""
         number = whole(argument, i, least=0)
         if number >= below:
             raise IndexError(f"{argument}={number}: the window holds {len(self)} elements")
-        return self._register(HEAD) + number
+        return self.register(HEAD) + number
 
 
 class NonFifo(Positional):
@@ -98,42 +99,42 @@ class NonFifo(Positional):
     def insert_at(self, i: int, *value: Any) -> None:
         """Insert an element so that it becomes number i; those that were i and newer move up by one."""
         position = self._position("i", i, below=len(self) + 1)
-        if position == self._register(TAIL):
+        if position == self.register(TAIL):
             self.insert(*value)
             return
         self._make_room(1)
         partial = self._lifted(value)
         self._inserted(position, partial)
         registers = self._bank.regs[0]
-        for p in range(self._register(TAIL), position, -1):
+        for p in range(self.register(TAIL), position, -1):
             self._put(self._place(p), self._at(self._place(p - 1)))
         self._put(self._place(position), partial)
         registers[TAIL] += 1
         cut = bisect_left(self._nulls, position)
         self._nulls[cut:] = [p + 1 for p in self._nulls[cut:]]
-        registers[LAST] = max(position, self._register(LAST) + (1 if registers[LAST] >= position else 0))
-        self._moved(range(position, self._register(TAIL)))
+        registers[LAST] = max(position, self.register(LAST) + (1 if registers[LAST] >= position else 0))
+        self._moved(range(position, self.register(TAIL)))
 
     def evict_at(self, i: int) -> None:
         """Drop element i; newer ones move down by one."""
         if len(self) == 0:
             raise IndexError("evict_at from an empty window")
         position = self._position("i", i, below=len(self))
-        if position == self._register(HEAD):
+        if position == self.register(HEAD):
             self.evict()
             return
         self._evicted(position)
         registers = self._bank.regs[0]
-        for p in range(position, self._register(TAIL) - 1):
+        for p in range(position, self.register(TAIL) - 1):
             self._put(self._place(p), self._at(self._place(p + 1)))
         registers[TAIL] -= 1
         cut = bisect_left(self._nulls, position)
         self._nulls[cut:] = [p - 1 for p in self._nulls[cut:] if p != position]
-        newest, nulls = self._register(TAIL) - 1, set(self._nulls)
+        newest, nulls = self.register(TAIL) - 1, set(self._nulls)
         while newest >= registers[HEAD] and newest in nulls:
             newest -= 1
         registers[LAST] = newest
-        self._moved(range(position, self._register(TAIL) + 1))
+        self._moved(range(position, self.register(TAIL) + 1))
 
     def _lifted(self, value: tuple[Any, ...]) -> Any:
         return self._ops.lift_at(self._columns(value), 0)
@@ -194,7 +195,7 @@ class Ranged(Positional):
             return
         found = sorted((self._position("i", i, below=len(self)), i) for i in changes)
         self._change([(position, changes[i]) for position, i in found])
-        self._bank.regs[0][LAST] = max(self._register(LAST), found[-1][0])
+        self._bank.regs[0][LAST] = max(self.register(LAST), found[-1][0])
         replaced = {position for position, _ in found}
         self._nulls = [position for position in self._nulls if position not in replaced]
 

@@ -127,10 +127,10 @@ class Reactive(NonFifo, Ranged):
     def check(self) -> None:
         super().check()
         slack = self._slack()
-        if self._register(MOVED):
+        if self.register(MOVED):
             return
-        base, size = self._register(BASE), self._register(MASK) + 1
-        head, tail = self._register(HEAD), self._register(TAIL)
+        base, size = self.register(BASE), self.register(MASK) + 1
+        head, tail = self.register(HEAD), self.register(TAIL)
         live = {p & (size - 1) for p in range(head, tail)}
         for place in set(range(size)) - live:
             assert same(self._at(base + place), self.monoid.identity, 0.0), "a leaf without element is neutral"
@@ -139,7 +139,7 @@ class Reactive(NonFifo, Ranged):
             assert same(self._at(base + size + h), self.monoid.combine(left, right), slack), "a node sums its children"
 
     def _moved(self, positions: range) -> None:
-        tail = self._register(TAIL)
+        tail = self.register(TAIL)
         self._bank.regs[0][NEXT] = tail
         self._change([(p, self._at(self._place(p)) if p < tail else self._ops.identity) for p in positions])
 

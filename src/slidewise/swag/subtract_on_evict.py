@@ -98,7 +98,7 @@ class SubtractOnEvict(NonFifo):
             assert same(partials[-1], total, slack), "TOTAL is the sum of the elements"
 
     def _inserted(self, position: int, partial: Any) -> None:
-        combine, place = self._ops.combine, self._register(BASE) - 1
+        combine, place = self._ops.combine, self.register(BASE) - 1
         if self.monoid.commutative:
             total = combine(self._at(place), partial)
         else:
@@ -107,7 +107,7 @@ class SubtractOnEvict(NonFifo):
         self._put(place, total)
 
     def _evicted(self, position: int) -> None:
-        combine, place, gone = self._ops.combine, self._register(BASE) - 1, self._at(self._place(position))
+        combine, place, gone = self._ops.combine, self.register(BASE) - 1, self._at(self._place(position))
         if self.monoid.commutative:
             total = self._without(gone)
         else:
@@ -118,11 +118,11 @@ class SubtractOnEvict(NonFifo):
     def _fold(self, upto: int) -> Any:
         """The elements older than position `upto`, combined."""
         total = self._ops.identity
-        for p in range(self._register(HEAD), upto):
+        for p in range(self.register(HEAD), upto):
             total = self._ops.combine(total, self._at(self._place(p)))
         return total
 
     def _without(self, older: Any) -> Any:
         """TOTAL less a prefix."""
         assert self._ops.inverse is not None
-        return self._ops.inverse(self._at(self._register(BASE) - 1), older)
+        return self._ops.inverse(self._at(self.register(BASE) - 1), older)
