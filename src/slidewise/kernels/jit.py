@@ -7,6 +7,7 @@ calls is inlined into it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -31,17 +32,42 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """As `compiled`, for what only machine code ever calls: without a door for Python it compiles in two thirds."""
+    """As `compiled`, for what only machine code ever calls: with no door for Python, and no code of its own."""
     import numba
 
-    return numba.njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    dispatcher = numba.njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    dispatcher._compiler = _body_compiler()(
+        function, dispatcher.targetdescr, dispatcher.targetoptions, {}, dispatcher._compiler.pipeline_class
+    )
+    return dispatcher
+
+
+@functools.cache
+def _body_compiler() -> Any:
+    """A compiler that stops at LLVM's representation, which is what a caller inlines."""
+    from numba.core.dispatcher import _FunctionCompiler
+
+    class BodyCompiler(_FunctionCompiler):  # type: ignore[misc]  # numba is untyped
+        def _customize_flags(self, flags: Any) -> Any:
+            flags.no_compile = True
+            return flags
+
+        def _compile_core(self, args: Any, return_type: Any) -> Any:
+            made = super()._compile_core(args, return_type)
+            name = object().__sizeof__  # callers find the body by it; Numba wants a builtin of which there is but one
+            made.target_context.insert_user_function(name, made.fndesc, [made.library])
+            return made._replace(entry_point=name)
+
+    return BodyCompiler
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Machine code with its place in the on-disk cache: for the outermost functions, called from Python."""
+    import numba
+
     from slidewise.kernels import cache
 
-    dispatcher = compiled(function)
+    dispatcher = numba.njit(**_OPTIONS, no_cfunc_wrapper=True)(function)
     with contextlib.suppress(cache.CannotDigest):  # then it is compiled once per process
         dispatcher._cache = cache.KernelCache(function, cache.digest(function))
     return dispatcher
@@ -57,7 +83,7 @@ def with_helpers(function: Any, _seen: tuple[Any, ...] = ()) -> Any:
 
     def made(value: Any) -> Any:
         plain_helper = isinstance(value, types.FunctionType) and value not in seen
-        return compiled(with_helpers(value, seen)) if plain_helper else value
+        return inlined(with_helpers(value, seen)) if plain_helper else value
 
     names = {name for name in names_in(function.__code__) if name in function.__globals__}
     replaced = {name: made(function.__globals__[name]) for name in names}

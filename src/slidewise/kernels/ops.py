@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slidewise.kernels.jit import Jit, compiled, inlined, kernel, plain, with_helpers
+from slidewise.kernels.jit import Jit, inlined, kernel, plain, with_helpers
 from slidewise.monoids.monoid import Monoid
 
 if TYPE_CHECKING:
@@ -163,8 +163,8 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     else:  # pragma: no cover - three widenings reach float64 in every field
         raise CannotCompile("the partial's types do not settle")
     answers, answers_packed, nullable = lowered
-    cast = compiled(cast_of(fields, packed))
-    lift_raw = _lift_at(lift, len(inputs), compiled)
+    cast = inlined(cast_of(fields, packed))
+    lift_raw = _lift_at(lift, len(inputs), inlined)
 
     def lift_at(cols: Any, i: int) -> Any:
         return cast(lift_raw(cols, i))
@@ -175,23 +175,23 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     def inverse_cast(whole: Any, older: Any) -> Any:
         return cast(inverse(whole, older))
 
-    load = compiled(load_of(fields, packed))
-    store = compiled(store_of(len(fields), packed))
-    put = compiled(store_of(len(answers), answers_packed))
+    load = inlined(load_of(fields, packed))
+    store = inlined(store_of(len(fields), packed))
+    put = inlined(store_of(len(answers), answers_packed))
     typed = [CASTS_PY[name](part) for name, part in zip(fields, identity, strict=True)]
     return Ops(
         monoid=monoid,
         jit=inlined,
         kernel=kernel,
         identity=tuple(typed) if packed else typed[0],
-        lift_at=compiled(lift_at),
-        combine=compiled(combine_cast),
+        lift_at=inlined(lift_at),
+        combine=inlined(combine_cast),
         load=load,
         store=store,
-        answer=compiled(make_answer(lower, put, nullable)),
-        vacant=compiled(nothing),
-        newer_wins=_newer_wins(compiled(combine_cast), len(fields), packed),
-        inverse=compiled(inverse_cast) if inverse is not None else None,
+        answer=inlined(make_answer(lower, put, nullable)),
+        vacant=inlined(nothing),
+        newer_wins=_newer_wins(inlined(combine_cast), len(fields), packed),
+        inverse=inlined(inverse_cast) if inverse is not None else None,
         fields=fields,
         answers=answers,
         packed=answers_packed,
@@ -206,7 +206,7 @@ def _function(monoid: Monoid, name: str) -> Any:
         return None
     if not isinstance(function, types.FunctionType):
         raise CannotCompile(f"{name} is a {type(function).__name__}, not a plain Python function")
-    return compiled(with_helpers(function))
+    return inlined(with_helpers(function))
 
 
 CASTS_PY: dict[str, Callable[[Any], Any]] = {"bool": bool, "int64": int, "float64": float}
@@ -336,7 +336,7 @@ def _newer_wins(combine: Any, arity: int, packed: bool) -> Any:
     """Selection as a comparison of fields: not those of the older one, NaN being equal to NaN."""
     fields = [f"w[{k}] != o[{k}] and (w[{k}] == w[{k}] or o[{k}] == o[{k}])" for k in range(arity)]
     differs = " or ".join(f"({field})" for field in fields) if packed else fields[0].replace("[0]", "")
-    return compiled(write("newer_wins(o, n)", f"w = combine(o, n)\n    return {differs}", {"combine": combine}))
+    return inlined(write("newer_wins(o, n)", f"w = combine(o, n)\n    return {differs}", {"combine": combine}))
 
 
 def _tuple(pattern: str, fields: tuple[str, ...], packed: bool, single: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.kernels.jit import compiled, inlined, kernel
+from slidewise.kernels.jit import inlined, kernel
 from slidewise.kernels.ops import Ops, load_of, store_of, write
 from slidewise.monoids.monoid import Monoid
 from slidewise.monoids.sharing import Project
@@ -64,7 +64,7 @@ def product_ops(monoid: Monoid, parts: Sequence[Ops], members: Sequence[tuple[Op
         partial = spans[place].format(p="p")
         names |= {f"answer{m}": member.answer, f"identity{m}": member.identity}
         if project is not None:
-            names[f"project{m}"] = compiled(project)
+            names[f"project{m}"] = inlined(project)
             partial = f"project{m}({partial})"
         answers.append(f"answer{m}(cols, {mine}, {ok}, j, {partial})")
         empty = f"answer{m}(cols, {mine}, {ok}, j, identity{m})" if member.monoid.answers_empty else f"{ok}[j] = False"
@@ -75,12 +75,12 @@ def product_ops(monoid: Monoid, parts: Sequence[Ops], members: Sequence[tuple[Op
         jit=inlined,
         kernel=kernel,
         identity=tuple(value for part in parts for value in _values(part)),
-        lift_at=compiled(_lines("lift_at(inputs, i)", [*lifted, flat], names)),
-        combine=compiled(_lines("combine(a, b)", [*combined, flat], names)),
-        load=compiled(load_of(fields, packed=True)),
-        store=compiled(store_of(len(fields), packed=True)),
-        answer=compiled(_lines("answer(cols, outs, ok, j, p)", answers, names)),
-        vacant=compiled(_lines("vacant(cols, outs, ok, j)", vacant, names)),
+        lift_at=inlined(_lines("lift_at(inputs, i)", [*lifted, flat], names)),
+        combine=inlined(_lines("combine(a, b)", [*combined, flat], names)),
+        load=inlined(load_of(fields, packed=True)),
+        store=inlined(store_of(len(fields), packed=True)),
+        answer=inlined(_lines("answer(cols, outs, ok, j, p)", answers, names)),
+        vacant=inlined(_lines("vacant(cols, outs, ok, j)", vacant, names)),
         inverse=_inverse(parts, spans, flat, names),
         fields=fields,
         answers=tuple(name for member, _, _ in members for name in (*member.answers, "bool")),
@@ -94,7 +94,7 @@ def _inverse(parts: Sequence[Ops], spans: list[str], flat: str, names: dict[str,
     if any(part.inverse is None for part in parts):
         return None
     left = [f"p{k} = inverse{k}({spans[k].format(p='whole')}, {spans[k].format(p='older')})" for k in range(len(parts))]
-    return compiled(_lines("inverse(whole, older)", [*left, flat], names))
+    return inlined(_lines("inverse(whole, older)", [*left, flat], names))
 
 
 def _span(at: int, part: Ops) -> str:

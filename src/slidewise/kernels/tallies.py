@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.kernels.jit import compiled, inlined, kernel, plain, with_helpers
+from slidewise.kernels.jit import inlined, kernel, plain, with_helpers
 from slidewise.kernels.ops import AT, CannotCompile, Ops, cast_of, load_of, nothing, store_of, write
 from slidewise.monoids.monoid import Monoid
 from slidewise.monoids.tally import Tally
@@ -95,14 +95,14 @@ def _made(monoid: Monoid, inputs: tuple[str, ...]) -> Ops | str:
     raw = ", ".join(f"p[{k}]" for k in range(len(inputs)))
     values = ", ".join(f"inputs[{k}][at(i)]" for k in range(len(inputs)))
     functions: dict[str, Any] = {
-        "add": compiled(with_helpers(tally.add)),
-        "merge": compiled(with_helpers(tally.merge)),
-        "lower": compiled(with_helpers(tally.lower)),
+        "add": inlined(with_helpers(tally.add)),
+        "merge": inlined(with_helpers(tally.merge)),
+        "lower": inlined(with_helpers(tally.lower)),
     }
     if tally.remove is not None:
-        functions["remove"] = compiled(with_helpers(tally.remove))
-    cast = compiled(cast_of(fields, packed=True))
-    lift_raw = compiled(write("lift_at(inputs, i)", f"return ({values}, True)", AT))
+        functions["remove"] = inlined(with_helpers(tally.remove))
+    cast = inlined(cast_of(fields, packed=True))
+    lift_raw = inlined(write("lift_at(inputs, i)", f"return ({values}, True)", AT))
 
     def lift_at(cols: Any, i: int) -> Any:
         return cast(lift_raw(cols, i))
@@ -119,20 +119,20 @@ def _made(monoid: Monoid, inputs: tuple[str, ...]) -> Ops | str:
         jit=inlined,
         kernel=kernel,
         identity=(*(0 if name == "int64" else 0.0 for name in inputs), False),
-        lift_at=compiled(lift_at),
+        lift_at=inlined(lift_at),
         combine=monoid.combine,
-        load=compiled(load_of(fields, packed=True)),
-        store=compiled(store_of(len(fields), packed=True)),
-        answer=compiled(_answer(tally, functions["lower"])),
-        vacant=compiled(nothing),
+        load=inlined(load_of(fields, packed=True)),
+        store=inlined(store_of(len(fields), packed=True)),
+        answer=inlined(_answer(tally, functions["lower"])),
+        vacant=inlined(nothing),
         fields=fields,
         answers=(tally.answer,) if tally.answer in ("int64", "float64") else (tally.answer, tally.dtype),
         tally=TallyOps(
             tally=tally,
-            reset=compiled(reset),
-            add=compiled(write("add_raw(S, p)", f"add(S, {raw})", functions)),
+            reset=inlined(reset),
+            add=inlined(write("add_raw(S, p)", f"add(S, {raw})", functions)),
             merge=functions["merge"],
-            remove=compiled(removed) if removed is not None else None,
+            remove=inlined(removed) if removed is not None else None,
         ),
     )
 
