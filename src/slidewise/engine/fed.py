@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from slidewise.engine.filters import passes_one
 from slidewise.engine.output import VALUE, check_arity
-from slidewise.errors import bad
+from slidewise.errors import ArgumentError, bad
 from slidewise.monoids.aggregate import ORDER, Aggregate, Family
 from slidewise.monoids.hashing import hash_value
 from slidewise.monoids.kinds import Kind
@@ -48,6 +50,12 @@ class Fed:
     def monoid(self, kind: Kind, held: str = "") -> Monoid:
         """The monoid for values of a kind; raises `ArgumentError` if it takes none of it."""
         return self.aggregate.monoid(self.kinds(kind), held) if held else self.aggregate.monoid(self.kinds(kind))
+
+    def monoids(self, kinds: Iterable[Kind]) -> Iterator[Monoid]:
+        """The monoids for those of the kinds that it takes."""
+        for kind in kinds:
+            with contextlib.suppress(ArgumentError):
+                yield self.monoid(kind)
 
     def counts(self, value: Any) -> bool:
         """True unless the event takes a place and has no value: a null, or one that its `where` leaves out."""

@@ -16,6 +16,7 @@ from slidewise.engine.fed import Fed
 from slidewise.engine.live_policy import LivePolicy
 from slidewise.engine.live_start import in_memory, in_store, refuse_at_once
 from slidewise.engine.plan import used_by
+from slidewise.engine.slices import SliceTimes, in_slices
 from slidewise.engine.stored import NAME, StoredState, new_state
 from slidewise.engine.times import NearTimes, Times, far_times
 from slidewise.errors import ArgumentError, bad, listed, shown, whole
@@ -94,6 +95,7 @@ class LiveWindow:
         self._structure: Any = None
         self._nulls_before = 0
         self._times: Times = NearTimes()
+        self._slices: SliceTimes | None = None
         self._newest: Any = None
         self._waiting: tuple[Any, Any] | None = None
         self._events = 0
@@ -104,6 +106,8 @@ class LiveWindow:
         try:
             if self._stored is not None and self._keeps_times:
                 self._times = far_times(self._stored, by_time=window.by_time)
+            elif isinstance(window, Trailing) and window.coarse is not None and in_slices(self._fed, window):
+                self._slices = self._times = SliceTimes(int(window.coarse))
             if isinstance(window, DataWindow) and all(one.any_kind for one in self._uses):
                 self._policy = LivePolicy(window, kind or "object", self._policy_structure)
             if kind is not None or self._takes_any:
@@ -160,7 +164,7 @@ class LiveWindow:
         if self._structure is None:
             self._nulls_before -= n
         else:
-            self._structure.evict_many(n)
+            self._structure.evict_many(n if self._slices is None else self._slices.slices_of(n))
         if self._keeps_times:
             self._times.drop(n)
 
@@ -183,6 +187,8 @@ class LiveWindow:
 
     def __len__(self) -> int:
         """How many events the answer covers, null ones included."""
+        if self._slices is not None:
+            return len(self._slices)
         return self._nulls_before if self._structure is None else len(self._structure)
 
     @property
@@ -217,6 +223,7 @@ class LiveWindow:
         assert not self._keeps_times or len(self._times) == len(self), "a time for each event"
         if self._structure is not None:
             self._structure.check()
+            assert self._slices is None or len(self._structure) == len(self._slices.rows()), "a partial for each slice"
         if self._policy is not None:
             self._policy.check()
             assert len(self._policy) == len(self), "the policy sees the same events"
@@ -325,11 +332,17 @@ class LiveWindow:
 
     def _start(self, monoid: Monoid, kind: Kind) -> None:
         if self._stored is None:
-            choice, structure = in_memory(self._fed, monoid, self.window, self.algorithm, kind)
+            sliced = self._slices is not None
+            choice, structure = in_memory(self._fed, monoid, self.window, self.algorithm, kind, sliced=sliced)
         else:
             choice, structure = in_store(self._fed, monoid, self._stored, kind)
-        for _ in range(self._nulls_before):
-            structure.insert_null()
+        if self._slices is not None:
+            for _ in self._slices.rows():
+                structure.begin()
+                structure.insert_null()
+        else:
+            for _ in range(self._nulls_before):
+                structure.insert_null()
         if isinstance(self.window, DataWindow) and self._policy is None:  # no null could leave before the first value
             policy = LivePolicy(self.window, kind, self._policy_structure)
             for k in range(self._nulls_before):
@@ -370,6 +383,8 @@ class LiveWindow:
 
     def _put(self, value: Any, now: Any) -> None:
         position = self._events - 1 if self.window.include_current else self._events - 2
+        if self._slices is not None and self._structure is not None and self._slices.begins(now):
+            self._structure.begin()
         if self._structure is None:
             self._nulls_before += 1
         elif self._fed.counts(value):

@@ -41,6 +41,7 @@ def taken_of(live: LiveWindow) -> bytes:
         "registers": registers,
         "links": links,
         "times": live._times.listed() if isinstance(live._times, NearTimes) else [],
+        "slices": None if live._slices is None else live._slices.state(),
         "policy": None if live._policy is None else encode_plain(live._policy.state()).decode(),
     }
     return pack("live window", header, parts)
@@ -124,7 +125,10 @@ def restored(
 
 
 def _fill(live: LiveWindow, header: dict[str, Any], parts: list[bytes]) -> None:
-    live._times = NearTimes(header["times"])
+    if live._slices is None:
+        live._times = NearTimes(header["times"])
+    else:
+        live._slices.set_state(*header["slices"])
     _place(live, header)
     if live._policy is not None and header["policy"] is not None:
         live._policy.set_state(*decode_plain(header["policy"].encode()))

@@ -11,6 +11,7 @@ from slidewise.engine.columns import dtype_of
 from slidewise.engine.events import ACCEPTS
 from slidewise.engine.fed import Fed
 from slidewise.engine.output import make_ops
+from slidewise.engine.slices import Slices
 from slidewise.engine.stored import StoredState
 from slidewise.errors import ArgumentError
 from slidewise.monoids.kinds import Kind
@@ -19,11 +20,15 @@ from slidewise.swag.choose import Choice, choose
 from slidewise.windows.window import Expanding, Session, Window
 
 
-def in_memory(fed: Fed, monoid: Monoid, window: Window, algorithm: str, kind: Kind) -> tuple[Choice, Any]:
-    """The rung of the ladder, and an empty window of it."""
+def in_memory(
+    fed: Fed, monoid: Monoid, window: Window, algorithm: str, kind: Kind, *, sliced: bool
+) -> tuple[Choice, Any]:
+    """The rung of the ladder, and an empty window of it: of events, or of slices of them."""
     # A tally alone cannot be read back from a snapshot; with one, the window keeps its events.
     whole_only = isinstance(window, Expanding | Session) and monoid.tally is None
     choice = choose(monoid, algorithm=algorithm, whole_only=whole_only, exact=_exact(fed, monoid, kind))
+    if sliced:
+        return choice, Slices(choice.structure, monoid)
     types = _tally_types(monoid, fed.kinds(kind)) if choice.structure.tallies else None
     return choice, choice.structure(monoid, types=types, arity=len(fed.inputs) or 1)
 
@@ -40,11 +45,7 @@ def in_store(fed: Fed, monoid: Monoid, stored: StoredState, kind: Kind) -> tuple
 def refuse_at_once(fed: Fed, algorithm: str, kind: Kind | None) -> None:
     """Raise if the algorithm that was asked for can serve no value whatever its kind."""
     refusals: list[ArgumentError] = []
-    for one in ACCEPTS if kind is None else (kind,):
-        try:
-            monoid = fed.monoid(one)
-        except ArgumentError:  # not a kind that it takes
-            continue
+    for monoid in fed.monoids(ACCEPTS if kind is None else (kind,)):
         try:
             choose(monoid, algorithm=algorithm)
         except ArgumentError as error:

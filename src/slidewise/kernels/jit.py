@@ -45,9 +45,9 @@ def inlined(function: Callable[..., Any]) -> Any:
 @functools.cache
 def _body_compiler() -> Any:
     """A compiler that stops at LLVM's representation, which is what a caller inlines."""
-    from numba.core.dispatcher import _FunctionCompiler
+    from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]  # numba's own, and untyped
 
-    class BodyCompiler(_FunctionCompiler):  # type: ignore[misc]  # numba is untyped
+    class BodyCompiler(_FunctionCompiler):  # type: ignore[misc]
         def _customize_flags(self, flags: Any) -> Any:
             flags.no_compile = True
             return flags
