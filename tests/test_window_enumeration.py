@@ -20,7 +20,7 @@ from slidewise.errors import ArgumentError
 from slidewise.monoids import BUILTINS
 from slidewise.monoids.aggregate import Aggregate
 from slidewise.monoids.laws import same
-from slidewise.spark.batch import mapper
+from slidewise.spark.partition import mapper
 from slidewise.spark.recipe import Recipe
 from tests.catalogue import CORE
 

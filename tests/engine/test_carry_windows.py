@@ -29,7 +29,7 @@ def columns(values: Any) -> dict[str, Column]:
 
 def room(carry: Carry) -> int:
     """Places of all arenas of all banks."""
-    return sum(len(bank.cols[0]) for lane in carry._lanes for bank in (*lane.banks, lane.ring))
+    return sum(len(bank.cols[0]) for lane in carry.lanes for bank in (*lane.banks, lane.ring))
 
 
 @pytest.mark.parametrize("window", [sw.expanding(), sw.session("10 s")], ids=str)

@@ -53,7 +53,7 @@ def test_a_carried_window_holds_the_window_and_not_the_gap() -> None:
         column = Column(frozen(np.arange(piece * 1000, piece * 1000 + 1000)))
         runs = Runs(np.array([slot]), np.array([piece == 0]), np.array([0, 1000]))
         carry.steps({"x": column}, None, runs, np.array([0]))
-    (lane,) = carry._lanes
+    (lane,) = carry.lanes
     assert lane.banks[0].length(slot) == 0
     assert len(lane.banks[0].cols[0]) <= 64
 
@@ -64,7 +64,7 @@ def test_an_arena_shrinks_after_a_burst() -> None:
     slot = carry.add_slot()
     column = Column(frozen(np.arange(200_000)))
     carry.events({"x": column}, None, Runs(np.array([slot]), np.array([True]), np.array([0, 200_000])))
-    (lane,) = carry._lanes
+    (lane,) = carry.lanes
     assert len(lane.banks[0].cols[0]) >= 100_000
     carry.release(slot)
     slot = carry.add_slot()

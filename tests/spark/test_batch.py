@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import slidewise as sw
 from slidewise.engine.keyed import TIE
 from slidewise.errors import ArgumentError
-from slidewise.spark.batch import mapper
+from slidewise.spark.partition import mapper
 from slidewise.spark.recipe import Recipe
 from tests.same import same
 from tests.spark.replay import (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.errors import ArgumentError
-from slidewise.spark.batch import mapper
+from slidewise.spark.partition import mapper
 from slidewise.spark.recipe import Recipe
 from tests import golden, oracle, window_strategies
 from tests.containers import from_arrow, to_arrow

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.spark import ranges, spark_types
+from slidewise.spark import apart, ranges, spark_types
 from slidewise.spark.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -43,8 +43,13 @@ def table() -> pa.Table:
 
 
 @pytest.fixture
-def df(spark: SparkSession, table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> DataFrame:
+def huge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any number of rows is worth several tasks."""
     monkeypatch.setattr(ranges, "WORTH", 0)
+
+
+@pytest.fixture
+def df(spark: SparkSession, table: pa.Table, huge: None) -> DataFrame:
     return spark.createDataFrame(table)
 
 
@@ -57,43 +62,88 @@ CASES: list[tuple[str, Any]] = [
     ("t", sw.trailing("90 s", coarse="30 s", min_rows=5)),
     ("d", sw.trailing("1 d")),
     ("t", {"rows": sw.trailing(10), "time": sw.trailing("15 s")}),
+    ("n", sw.around(5, 9)),
+    ("t", sw.around("20 s", "5 s")),
+    ("f", {"past": sw.trailing(3), "both": sw.around(2.5, 7.5, ties="together")}),
+    ("n", sw.expanding()),
+    ("t", sw.expanding(include_current=False, min_rows=700)),
+    ("f", sw.expanding(ties="together")),
+    ("t", {"all": sw.expanding(), "rows": sw.trailing(30), "time": sw.trailing("10 s")}),
+    ("t", sw.tumbling("7 s")),
+    ("t", sw.trailing("20 s", min_rows=2).every("3 s")),
+    ("f", sw.trailing(4.0).every(1.5)),
+    ("d", sw.tumbling("2 d")),
+    ("n", sw.trailing(7).every(3)),
+    ("n", sw.tumbling(10)),
+    ("n", sw.session(1)),
+    ("t", sw.session("1 s", min_rows=2)),
+    ("f", sw.session(0.5)),
 ]
 
 
-@pytest.mark.parametrize(("order", "window"), CASES)
+@pytest.mark.parametrize(("order", "window"), CASES, ids=str)
 def test_ranges_answer_as_one_task_does(df: DataFrame, order: str, window: Any) -> None:
-    starts, halos = ranges.cut(df, plan_of(df, order, window))
-    assert starts, "one range only: nothing is shown"
-    assert all(halo is None or halo <= start for start, halo in zip(starts, halos, strict=True))
-    many = sw.slide(df, AGGREGATES, window, order=order)
+    made = ranges.cut(df, plan_of(df, order, window), 4)
+    assert made is not None, "one range only: nothing is shown"
+    assert all(back is None or back <= start for start, back in zip(made.starts, made.back, strict=True))
+    many = sw.slide(df, AGGREGATES, window, order=order, threads=4)
     one = sw.slide(df, AGGREGATES, window, order=order, threads=1)
     assert many.columns == one.columns
-    assert many.orderBy("id").toArrow().equals(one.orderBy("id").toArrow())
+    key = "id" if "id" in one.columns else "window_end"
+    assert many.orderBy(key).toArrow().equals(one.orderBy(key).toArrow())
 
 
-def test_every_core_has_rows_of_its_own(df: DataFrame) -> None:
+@pytest.mark.parametrize("window", [sw.trailing(40), sw.expanding(), sw.tumbling("5 s"), sw.session("2 s")], ids=str)
+def test_a_key_with_most_rows_is_cut_too(spark: SparkSession, table: pa.Table, window: Any, huge: None) -> None:
+    draw = random.Random(3)
+    names = [draw.choice(["ä", "ä", "ä", None, None, *"bcdefg"]) for _ in range(ROWS)]
+    df = spark.createDataFrame(table.append_column("k", pa.array(names)).append_column("j", pa.array([1] * ROWS)))
+    plan = plan_of(df, "t", window, by=["k", "j"])
+    assert [split.key for split in apart.splits_of(df, plan, 5)] == [("ä", 1)]
+    many = sw.slide(df, AGGREGATES, window, by=["k", "j"], order="t", threads=5)
+    one = sw.slide(df, AGGREGATES, window, by=["k", "j"], order="t")
+    assert many.columns == one.columns
+    keys = ["id"] if "id" in one.columns else ["k", "window_end"]
+    assert many.orderBy(*keys).toArrow().equals(one.orderBy(*keys).toArrow())
+    assert "more than one in 5 of all rows" in sw.explain(df, AGGREGATES, window, by=["k", "j"], order="t", threads=5)
+
+
+def test_no_key_is_large_enough(df: DataFrame) -> None:
+    assert apart.splits_of(df, plan_of(df, "t", sw.trailing(5), by="id"), 4) == []
+
+
+@pytest.mark.parametrize("window", [sw.trailing(50), sw.expanding(), sw.trailing("20 s").every("1 s")], ids=str)
+def test_every_core_has_rows_of_its_own(df: DataFrame, window: Any) -> None:
     from pyspark.sql import functions as F
 
-    many = sw.slide(df, sw.max("x"), sw.trailing(50), order="n")
+    many = sw.slide(df, sw.max("x"), window, order="t", threads=2)
     rows = [row[1] for row in many.groupBy(F.spark_partition_id()).count().collect()]
     assert len(rows) == 2
-    assert sum(rows) == ROWS
-    assert min(rows) > ROWS / 10
+    assert min(rows) > sum(rows) / 10
+
+
+def test_expanding_on_two_cores_stays_in_one_task(df: DataFrame) -> None:
+    assert apart.splits_of(df, plan_of(df, "t", sw.expanding()), None) == []
 
 
 def test_a_long_halo_means_fewer_ranges(df: DataFrame) -> None:
-    assert ranges.cut(df, plan_of(df, "n", sw.trailing(ROWS))) == ([], [])
+    assert ranges.cut(df, plan_of(df, "n", sw.trailing(ROWS)), 4) is None
 
 
 def test_few_rows_stay_in_one_task(df: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranges, "WORTH", ROWS + 1)
-    assert ranges.cut(df, plan_of(df, "n", sw.trailing(5))) == ([], [])
+    assert ranges.cut(df, plan_of(df, "n", sw.trailing(5)), 4) is None
+
+
+def test_one_session_stays_in_one_task(df: DataFrame) -> None:
+    assert ranges.cut(df, plan_of(df, "t", sw.session("10 d")), 4) is None
 
 
 def test_windows_that_cannot_be_cut(df: DataFrame) -> None:
-    for window in (sw.expanding(), sw.around("1 s", "1 s"), sw.session("5 s"), sw.tumbling("5 s")):
-        assert not ranges.can_cut(df, plan_of(df, "t", window))
-    assert not ranges.can_cut(df, plan_of(df, "t", sw.trailing(5), by="id"))
+    policy = sw.evict_while(lambda total, old: total.n - old.n >= 5, uses={"n": sw.count()})
+    for window in (sw.between("n", "id"), policy):
+        assert not ranges.can_cut(df, plan_of(df, "n", window))
+    assert not ranges.can_cut(df, plan_of(df, "n", sw.expanding(), aggregates=[sw.collect("x")]))
 
 
 def test_explain_says_so(df: DataFrame) -> None:
@@ -101,5 +151,5 @@ def test_explain_says_so(df: DataFrame) -> None:
     assert "one task" in sw.explain(df, sw.max("x"), sw.trailing(5), order="n", threads=1)
 
 
-def plan_of(df: DataFrame, order: str, window: Any, by: Any = None) -> Any:
-    return Recipe(spark_types(df), AGGREGATES, window, by, order, "auto").plan()
+def plan_of(df: DataFrame, order: str, window: Any, by: Any = None, aggregates: Any = AGGREGATES) -> Any:
+    return Recipe(spark_types(df), aggregates, window, by, order, "auto").plan()

@@ -46,7 +46,7 @@ class Carry:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._lanes = [_Lane(plan, window) for window in plan.windows]
+        self.lanes = [Lane(plan, window) for window in plan.windows]
         self._free: list[int] = []
         self.slots = 0
         self._waiting = np.zeros(0, dtype=np.int64)
@@ -56,7 +56,7 @@ class Carry:
         """A slot for a new key; its first run must be fresh."""
         if self._free:
             return self._free.pop()
-        for lane in self._lanes:
+        for lane in self.lanes:
             lane.add_slot()
         self.slots += 1
         return self.slots - 1
@@ -64,13 +64,13 @@ class Carry:
     def release(self, slot: int) -> None:
         """The key is gone: its slot may serve another, whose first run must be fresh."""
         self._free.append(slot)
-        for lane in self._lanes:
+        for lane in self.lanes:
             for bank in lane.all_banks:
                 bank.empty(slot)
 
     def resume(self, slots: Any, seen: Any) -> None:
         """These slots, cleared by a fresh run of no rows, go on after so many rows that no window needs."""
-        for lane in self._lanes:
+        for lane in self.lanes:
             lane.seen[slots] = seen
 
     def ready(self, times: Any, runs: Runs, done: Any) -> Any:
@@ -81,7 +81,7 @@ class Carry:
         counts = np.diff(runs.starts)
         for r in np.nonzero(~np.asarray(done))[0].tolist():
             part = None if times is None else times[runs.starts[r] : runs.starts[r + 1]]
-            counts[r] = min(lane.ready(part, int(counts[r])) for lane in self._lanes)
+            counts[r] = min(lane.ready(part, int(counts[r])) for lane in self.lanes)
         return counts
 
     def events(
@@ -98,7 +98,7 @@ class Carry:
             self._waiting = np.concatenate([self._waiting, np.zeros(self.slots, dtype=np.int64)])
         again = np.where(runs.fresh, 0, self._waiting[runs.slots])
         self._waiting[runs.slots] = given - asked
-        found = [one for lane in self._lanes for one in lane.events(columns, times, runs, asked, again, answer)]
+        found = [one for lane in self.lanes for one in lane.events(columns, times, runs, asked, again, answer)]
         place = {id(one.output): one for one in found}
         return [place[id(output)] for output in self.plan.outputs]
 
@@ -109,10 +109,10 @@ class Carry:
 
         Rows come in order, and only rows before the end of the first window that is left unanswered, or all there are.
         """
-        return self._lanes[0].steps(columns, times, runs, upto, answer)
+        return self.lanes[0].steps(columns, times, runs, upto, answer)
 
 
-class _Lane:
+class Lane:
     """One window of the plan: the times of its rows, and a bank for its outputs, one for those that are joined."""
 
     def __init__(self, plan: Plan, window: Window) -> None:

@@ -52,27 +52,27 @@ def spark_types(df: DataFrame) -> dict[str, pa.DataType]:
     return schema.spark_types(df)
 
 
-def _can_cut(df: DataFrame, plan: Plan) -> bool:
-    from slidewise.spark.ranges import can_cut
-
-    return can_cut(df, plan)
-
-
 def explain_spark(df: DataFrame, plan: Plan, **options: Any) -> str:
     """What is shuffled and sorted on Spark, then the plan in words."""
-    keys = ", ".join(plan.by)
+    return f"{_moved(df, plan, options)}\n{explain_plan(plan)}"
+
+
+def _moved(df: DataFrame, plan: Plan, options: dict[str, Any]) -> str:
+    from slidewise.spark.batch import may_cut
+
+    keys, order, threads = ", ".join(plan.by), ", ".join(plan.order), options.get("threads")
     if df.isStreaming:
-        moved = f"stream: rows packed by bucket of ({keys or 'no key'}), one state per bucket in RocksDB"
-    elif options.get("presorted"):
-        moved = "batch: nothing is shuffled or sorted (presorted=True)"
-    elif keys:
-        order = ", ".join(plan.order)
+        return f"stream: rows packed by bucket of ({keys or 'no key'}), one state per bucket in RocksDB"
+    if options.get("presorted"):
+        return "batch: nothing is shuffled or sorted (presorted=True)"
+    cut = may_cut(df, plan, threads)
+    if keys:
         moved = f"batch: shuffled by {keys}, sorted within partitions by {keys}, {order} and a hash of the row"
-    elif options.get("threads") != 1 and _can_cut(df, plan):
-        moved = (
-            f"batch: no key, so {plan.order[0]} is cut into ranges that run side by side, each with the rows before it "
-            "that its windows reach; two small jobs count rows to find where (threads=1: one task, no jobs)"
+        split = f"a key with more than one in {threads} of all rows is cut along {plan.order[0]} into ranges"
+        return f"{moved}; {split} (small jobs find where)" if cut else moved
+    if cut:
+        return (
+            f"batch: no key, so {plan.order[0]} is cut into ranges that run side by side, each with the rows beside it "
+            "that its windows reach; small jobs count rows to find where (threads=1: one task, no jobs)"
         )
-    else:
-        moved = f"batch: no key, so all rows go to one task, sorted by {', '.join(plan.order)}"
-    return f"{moved}\n{explain_plan(plan)}"
+    return f"batch: no key, so all rows go to one task, sorted by {order}"
