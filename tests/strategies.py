@@ -34,13 +34,12 @@ times = st.integers(-20, 40).map(lambda half: half * 500_000)
 
 @dataclass(frozen=True)
 class Query:
-    """One call: what to compute, over what, and by which algorithm."""
+    """One call: what to compute, and over what."""
 
     columns: Columns
     windows: dict[str, Window]
     by: list[str]
     order: list[str]
-    algorithm: str
 
 
 def aggregates_of(*columns: str) -> list[Aggregate]:
@@ -108,4 +107,4 @@ def queries(draw: st.DrawFn, *, per_event: bool) -> Query:
     else:
         windows = {"": draw(step_windows())}
     by = draw(st.sampled_from([[], ["k"], ["k", "j"], ["j"]]))
-    return Query(draw(tables()), windows, by, ["t"], draw(st.sampled_from(ALGORITHMS)))
+    return Query(draw(tables()), windows, by, ["t"])

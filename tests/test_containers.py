@@ -47,7 +47,6 @@ def _run(container: Container, query: strategies.Query, **options: Any) -> Colum
         golden.windows(query.windows),
         by=query.by or None,
         order="t",
-        algorithm=query.algorithm,
         **options,
     )
     return container.extract(result)
@@ -168,7 +167,6 @@ def test_sequence(sequence: Sequence, data: st.DataObject) -> None:
         golden.aggregates(_FUNCTIONS, bound=False),
         golden.window(window),
         order=sequence.build(times) if ordered else None,
-        algorithm=data.draw(st.sampled_from(strategies.ALGORITHMS)),
     )
     expected = oracle.slide(
         {"x": sequence.seen(column), "t": times}, _FUNCTIONS, {"": window}, [], ["t"] if ordered else []

@@ -1,4 +1,4 @@
-"""Every built-in over every kind of window: what the ladder chooses answers as `recalculate`, which keeps all rows.
+"""Every built-in over every kind of window: what the ladder chooses answers as `foa`, which runs on objects alone.
 
 `between`, which no algorithm but its own follows, is held against the trailing window that has the same bounds.
 """
@@ -22,7 +22,6 @@ from slidewise.monoids.aggregate import Aggregate
 from slidewise.monoids.laws import same
 from slidewise.spark.partition import mapper
 from slidewise.spark.recipe import Recipe
-from tests.catalogue import CORE
 
 EPOCH = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 SIZE = 80
@@ -79,20 +78,12 @@ def assert_same(made: pa.Table, wanted: pa.Table, names: list[str]) -> None:
             assert same(got, want, 1e-9 * scale), (name, row, got, want)
 
 
-@pytest.mark.parametrize(
-    ("name", "window"),
-    [
-        # Recalculation of each built-in is machine code of its own: of most the normal run sees one window.
-        pytest.param(name, window, id=f"{name}-{kind}", marks=[] if normal else pytest.mark.slow)
-        for number, name in enumerate(BUILTINS)
-        for k, (kind, window) in enumerate(zip(("per_event", "session", "tumbling"), WINDOWS, strict=True))
-        for normal in [name in CORE or k == number % 3]
-    ],
-)
-def test_as_recalculate(name: str, window: Any) -> None:
+@pytest.mark.parametrize("window", WINDOWS, ids=["per_event", "session", "tumbling"])
+@pytest.mark.parametrize("name", BUILTINS)
+def test_as_on_objects(name: str, window: Any) -> None:
     chosen = bound(name)
     made = sw.slide(TABLE, chosen, window, by="key", order="ts")
-    wanted = sw.slide(TABLE, chosen, window, by="key", order="ts", algorithm="recalculate")
+    wanted = sw.slide(TABLE, chosen, window, by="key", order="ts", algorithm="foa")
     assert made.column_names == wanted.column_names
     assert_same(made, wanted, made.column_names)
 
@@ -117,5 +108,5 @@ def test_on_arrow_batches_of_spark(name: str, window: Any) -> None:
     edges = [0, 1, 9, 30, 31, 55, SIZE]
     batches = [TABLE.slice(a, b - a).combine_chunks().to_batches()[0] for a, b in itertools.pairwise(edges)]
     made = pa.Table.from_batches(list(mapper(recipe.packed(), presorted=True)(iter(batches))))
-    wanted = sw.slide(TABLE, chosen, window, by="key", order="ts", algorithm="recalculate")
+    wanted = sw.slide(TABLE, chosen, window, by="key", order="ts", algorithm="foa")
     assert_same(made, wanted, [name for name in wanted.column_names if name not in TYPES])

@@ -62,7 +62,6 @@ def ours(data: Any, query: Query, aggregates: list[Aggregate], windows: dict[str
         golden.windows(windows),
         by=query.by,
         order=ORDER,
-        algorithm=query.algorithm,
     )
 
 

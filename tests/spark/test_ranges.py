@@ -81,7 +81,18 @@ CASES: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("order", "window"), CASES, ids=str)
+OFTEN = ("trailing(50)", "time", "around('20 s'", "trailing(4.0).every", "tumbling(10)", "session(1)", "'all'")
+"""Of these the normal run has one each."""
+
+
+@pytest.mark.parametrize(
+    ("order", "window"),
+    [
+        pytest.param(order, window, marks=[] if any(part in str(window) for part in OFTEN) else pytest.mark.slow)
+        for order, window in CASES
+    ],
+    ids=str,
+)
 def test_ranges_answer_as_one_task_does(df: DataFrame, order: str, window: Any) -> None:
     made = ranges.cut(df, plan_of(df, order, window), 4)
     assert made is not None, "one range only: nothing is shown"

@@ -61,13 +61,16 @@ def _body_compiler() -> Any:
     return BodyCompiler
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """Machine code with its place in the on-disk cache: for the outermost functions, called from Python."""
+def kernel(function: Callable[..., Any], *, called: bool = True) -> Any:
+    """Machine code with its place in the on-disk cache: for the outermost functions, called from Python.
+
+    With `called` False it has no door for Python: of use to those who ask for its types alone.
+    """
     import numba
 
     from slidewise.kernels import cache
 
-    dispatcher = numba.njit(**_OPTIONS, no_cfunc_wrapper=True)(function)
+    dispatcher = numba.njit(**_OPTIONS, no_cfunc_wrapper=True, no_cpython_wrapper=not called)(function)
     with contextlib.suppress(cache.CannotDigest):  # then it is compiled once per process
         dispatcher._cache = cache.KernelCache(function, cache.digest(function))
     return dispatcher

@@ -259,7 +259,8 @@ def _types(
             f"probe({', '.join(xs + ps)})",
             f"p = {partial}\n    return {lifted}, combine(p, p), {lowered}, {undone}",
             {"lift": lift, "combine": combine, "lower": lower, "inverse": inverse},
-        )
+        ),
+        called=False,
     )
     signature = tuple(getattr(nb, "boolean" if name == "bool" else name) for name in (*inputs, *fields))
     try:
