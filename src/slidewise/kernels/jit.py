@@ -18,6 +18,8 @@ Jit = Callable[[Callable[..., Any]], Any]
 # (57 ns per element with both off, 7 with both on). A monoid that allocates arrays therefore runs in object mode.
 _OPTIONS = {"nogil": True, "error_model": "python", "boundscheck": False, "forceinline": True, "_nrt": False}
 
+_NO_DOOR = {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """Object mode: the function itself."""
@@ -33,19 +35,14 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """As `compiled`, for what only machine code ever calls: with no door for Python, and no code of its own."""
-    import numba
-
-    dispatcher = numba.njit(**_OPTIONS, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
-    dispatcher._compiler = _body_compiler()(
-        function, dispatcher.targetdescr, dispatcher.targetoptions, {}, dispatcher._compiler.pipeline_class
-    )
-    return dispatcher
+    return _body()(function)
 
 
 @functools.cache
-def _body_compiler() -> Any:
-    """A compiler that stops at LLVM's representation, which is what a caller inlines."""
+def _body() -> Any:
+    """Numba's dispatcher, stopped at LLVM's representation: that is what a caller inlines."""
     from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]  # numba's own, and untyped
+    from numba.core.registry import CPUDispatcher
 
     class BodyCompiler(_FunctionCompiler):  # type: ignore[misc]
         def _customize_flags(self, flags: Any) -> Any:
@@ -54,11 +51,24 @@ def _body_compiler() -> Any:
 
         def _compile_core(self, args: Any, return_type: Any) -> Any:
             made = super()._compile_core(args, return_type)
-            name = object().__sizeof__  # callers find the body by it; Numba wants a builtin of which there is but one
+            name = (
+                object().__reduce_ex__
+            )  # callers find the body by it; Numba wants a builtin of which there is but one
             made.target_context.insert_user_function(name, made.fndesc, [made.library])
             return made._replace(entry_point=name)
 
-    return BodyCompiler
+    class Body(CPUDispatcher):  # type: ignore[misc]
+        def __init__(self, function: Callable[..., Any]) -> None:
+            super().__init__(function, targetoptions=_OPTIONS | _NO_DOOR)
+            made = self._compiler  # type: ignore[has-type]
+            self._compiler = BodyCompiler(
+                function, made.targetdescr, made.targetoptions, made.locals, made.pipeline_class
+            )
+
+        def __call__(self, *values: Any) -> Any:
+            raise TypeError(f"{self.py_func.__name__} is for kernels, which inline it")
+
+    return Body
 
 
 def kernel(function: Callable[..., Any], *, called: bool = True) -> Any:

@@ -82,6 +82,11 @@ class Ops:
             self._built[loop] = build()
         return self._built[loop]
 
+    def called(self, name: str) -> Any:
+        """One of these functions for Python to call; in machine code they are for kernels, which inline them."""
+        function = getattr(self, name)
+        return self.built(("called", name), lambda: kernel(function.py_func)) if self.compiled else function
+
     def columns(self, length: int) -> tuple[Any, ...]:
         """Room for `length` partials: an array per field, or one list of objects."""
         if not self.compiled:

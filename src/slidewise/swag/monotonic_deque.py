@@ -99,6 +99,7 @@ class MonotonicDeque(Structure):
         assert positions == sorted(set(positions)), "candidates stand in the window's order"
         assert not positions or (head <= positions[0] and positions[-1] == tail - 1), "the newest is a candidate"
         assert bool(positions) == (head < tail), "a window has candidates"
+        newer_wins = self._ops.called("newer_wins")
         for older, newer in itertools.pairwise(candidates):
             # Of equal elements either may have stayed: objects are told apart by identity, which no restore keeps.
-            assert older == newer or not self._ops.newer_wins(older, newer), "a candidate is not ended by the next"
+            assert older == newer or not newer_wins(older, newer), "a candidate is not ended by the next"

@@ -137,7 +137,7 @@ class NonFifo(Positional):
         self._moved(range(position, self.register(TAIL) + 1))
 
     def _lifted(self, value: tuple[Any, ...]) -> Any:
-        return self._ops.lift_at(self._columns(value), 0)
+        return self._ops.called("lift_at")(self._columns(value), 0)
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ class Structure:
         columns = self._columns(value)
         self._sweep(columns, 1)
         if self.heads is not None:
-            self.heads.append(self._ops.lift_at(columns, 0))
+            self.heads.append(self._ops.called("lift_at")(columns, 0))
 
     def insert_null(self) -> None:
         """Append an element that takes a place and has no value."""
@@ -237,8 +237,9 @@ class Structure:
         extend(bank.cols, bank.regs[0], (values,), n, NEVER if size is None else size, outs, ok)
         self._give_back()
         if self.heads is not None:
+            lift_at = self._ops.called("lift_at")
             for i in range(max(0, n - len(self)), n):
-                self.heads.append(self._ops.lift_at((values,), i))
+                self.heads.append(lift_at((values,), i))
             self._keep_heads()
         return outs, ok
 

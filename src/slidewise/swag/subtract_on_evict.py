@@ -119,10 +119,10 @@ class SubtractOnEvict(NonFifo):
         """The elements older than position `upto`, combined."""
         total = self._ops.identity
         for p in range(self.register(HEAD), upto):
-            total = self._ops.combine(total, self._at(self._place(p)))
+            total = self._ops.called("combine")(total, self._at(self._place(p)))
         return total
 
     def _without(self, older: Any) -> Any:
         """TOTAL less a prefix."""
         assert self._ops.inverse is not None
-        return self._ops.inverse(self._at(self.register(BASE) - 1), older)
+        return self._ops.called("inverse")(self._at(self.register(BASE) - 1), older)
