@@ -172,4 +172,6 @@ def test_an_inverse_compiles_with_the_rest() -> None:
         sw.Monoid(identity=0, combine=lambda a, b: a + b, inverse=lambda a, b: a - b, name="m"), ("int64",)
     )
     assert ops.inverse is not None
-    assert ops.inverse(5, 3) == 2
+    assert ops.called("inverse")(5, 3) == 2
+    with pytest.raises(TypeError, match="is for kernels"):
+        ops.inverse(5, 3)
