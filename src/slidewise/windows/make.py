@@ -44,7 +44,8 @@ def trailing(
         ``"order"``: `extent` is a number in units of the order column, an integer or float one.
     coarse
         Evict whole multiples of it, counted from the epoch (or 0): the window reaches back to
-        ``floor((t − extent) / coarse) · coarse``, that moment included. Not for windows of rows.
+        ``floor((t − extent) / coarse) · coarse``, that moment included. Not for windows of rows. A live window of
+        time keeps one partial for each multiple, not for each event.
 
     >>> import slidewise as sw
     >>> sw.slide([1, 2, 3, 4], sw.sum(), sw.trailing(2, include_current=False))
