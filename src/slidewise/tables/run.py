@@ -46,8 +46,10 @@ class Result:
         """As Python values, None for null."""
         if isinstance(self.outs[0], list):
             answers = [value if good else None for value, good in zip(self.outs[0], self.ok.tolist(), strict=True)]
-            exact = self.arrow is not None and pa.types.is_decimal(self.arrow)
-            return list(to_arrow((answers,), None, self.arrow).to_pylist()) if exact else answers
+            if not _has_units(self.arrow):
+                return answers
+            typed = to_arrow((answers,), None, self.arrow).to_pylist()
+            return [tuple(answer.values()) if isinstance(answer, dict) else answer for answer in typed]
         if self.packed:
             typed = to_arrow(self.outs, None, self.arrow).to_pylist()
             values: list[Any] = [tuple(answer.values()) for answer in typed]
@@ -58,6 +60,13 @@ class Result:
         if self.ok.all():
             return values
         return [value if good else None for value, good in zip(values, self.ok.tolist(), strict=True)]
+
+
+def _has_units(arrow: pa.DataType | None) -> bool:
+    """True if answers of objects are not yet values of their type: decimals to be rounded, times as numbers."""
+    if arrow is None or not pa.types.is_struct(arrow):
+        return arrow is not None and pa.types.is_decimal(arrow)
+    return any(pa.types.is_temporal(field.type) for field in arrow)
 
 
 def slide_events(plan: Plan, source: Source, length: int, threads: int | None, presorted: bool) -> list[Result]:

@@ -1,0 +1,53 @@
+"""Spark Connect, and a cluster of several processes with the package shipped to it: the same answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+pytestmark = pytest.mark.spark
+
+
+def run(*arguments: str) -> Any:
+    known = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    setting = {
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *known]),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.spark.elsewhere", *arguments],
+        env={**os.environ, **setting},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_on_connect() -> None:
+    pytest.importorskip("grpc")
+    assert all(run("connect")["same"].values())
+
+
+def test_on_a_cluster_with_the_package_shipped(tmp_path: Path) -> None:
+    shipped = tmp_path / "slidewise.zip"
+    with zipfile.ZipFile(shipped, "w") as package:
+        for path in (ROOT / "src").rglob("slidewise/**/*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                package.write(path, path.relative_to(ROOT / "src"))
+    found = run("cluster", str(shipped))
+    assert all(found["same"].values()), found["same"]
+    assert all("slidewise.zip" in home for home, _ in found["homes"])
+    assert len({process for _, process in found["homes"]}) > 1, "rows went to one executor"
