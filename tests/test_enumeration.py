@@ -166,6 +166,8 @@ DATA = {name: (data := build(TABLE), read(data)) for name, (build, read) in TABL
 
 
 each_builtin = pytest.mark.parametrize("name", BUILTINS)
+few_or_all = pytest.mark.parametrize("few", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["few", "all"])
+"""The normal run has each built-in with its first setting; the slow one all of them, on all columns that they take."""
 
 
 def test_every_kind_is_here() -> None:
@@ -174,13 +176,15 @@ def test_every_kind_is_here() -> None:
     assert all(any(taken(one, TABLE) for one in bound(name).values()) for name in BUILTINS)
 
 
+@few_or_all
 @each_builtin
 @pytest.mark.parametrize("container", TABLES)
-def test_tables(container: str, name: str) -> None:
+def test_tables(container: str, name: str, few: bool) -> None:
     """By the algorithm that the ladder chooses."""
     data, table = DATA[container]
-    aggregates = chosen(name, table)
-    assert {alias.split(":")[0] for alias in aggregates} == set(VARIANTS[name])
+    aggregates = chosen(name, table, few=few)
+    assert aggregates
+    assert few or {alias.split(":")[0] for alias in aggregates} == set(VARIANTS[name])
     out = TABLES[container][1](sw.slide(data, list(aggregates.values()), WINDOWS, by="key", order="ts"))
     check(table, out, aggregates, nan_is_null=container.startswith("pandas"))
 
@@ -207,9 +211,10 @@ def test_what_is_not_served_is_refused(algorithm: str, name: str) -> None:
                 sw.slide(TABLE, one, sw.trailing(3), by="key", order="ts", algorithm=algorithm)
 
 
+@few_or_all
 @each_builtin
-def test_the_schema_is_what_comes(name: str) -> None:
-    aggregates = list(chosen(name, TABLE).values())
+def test_the_schema_is_what_comes(name: str, few: bool) -> None:
+    aggregates = list(chosen(name, TABLE, few=few).values())
     for window in (sw.trailing(3), sw.trailing("4 s"), sw.tumbling("5 s"), sw.trailing(3).every(2)):
         schema = sw.schema(TABLE, aggregates, window, by="key", order="ts")
         for table in (TABLE, TABLE.slice(0, 0)):
@@ -221,12 +226,13 @@ for _name in COLUMNS:
     NULLS = NULLS.append_column(_name, pa.nulls(5, TABLE[_name].type))
 
 
+@few_or_all
 @each_builtin
 @pytest.mark.parametrize("container", TABLES)
-def test_no_rows_and_no_values(container: str, name: str) -> None:
+def test_no_rows_and_no_values(container: str, name: str, few: bool) -> None:
     """Columns of nulls only have no type of their own in pandas; whatever they are taken for, there is no value."""
     build, read = TABLES[container]
-    aggregates = chosen(name, TABLE)
+    aggregates = chosen(name, TABLE, few=few)
     for table in (TABLE.slice(0, 0), NULLS):
         out = read(sw.slide(build(table), list(aggregates.values()), WINDOWS, by="key", order="ts"))
         assert len(out) == len(table)
@@ -263,10 +269,10 @@ def _as_struct(answer: Any, kind: pa.DataType) -> Any:
 @pytest.mark.parametrize(
     ("one", "algorithm"),
     [
-        pytest.param(one, algorithm, id=f"{label}-{algorithm}")
+        pytest.param(one, algorithm, id=f"{label}-{algorithm}", marks=pytest.mark.slow if number else ())
         for algorithm in ("auto", *ALGORITHMS)
         for variants in VARIANTS.values()
-        for label, one in list(variants.items())[: None if algorithm == "auto" else 1]
+        for number, (label, one) in enumerate(list(variants.items())[: None if algorithm == "auto" else 1])
     ],
 )
 def test_sequences_and_live_windows(one: Aggregate, algorithm: str) -> None:
