@@ -13,7 +13,7 @@ from typing import Any
 
 from slidewise.engine.events import ACCEPTS, fitting, kind_of_value, nanos, place, python_value
 from slidewise.engine.fed import Fed
-from slidewise.engine.live_policy import LivePolicy
+from slidewise.engine.live_policy import LivePolicy, provisional_policy
 from slidewise.engine.live_start import in_memory, in_store, refuse_at_once
 from slidewise.engine.plan import used_by
 from slidewise.engine.slices import SliceTimes, in_slices
@@ -100,6 +100,8 @@ class LiveWindow:
         self._waiting: tuple[Any, Any] | None = None
         self._events = 0
         self._policy: LivePolicy | None = None
+        self._provisional = False
+        """The policy has seen nulls only, and does not know yet what values will be."""
         self._uses = [Fed(one, f"uses[{name!r}]") for name, one in used_by(window, (), plain=True)]
         refuse_at_once(self._fed, algorithm, kind)
         self._stored = store if store is None or isinstance(store, StoredState) else new_state(store, name)
@@ -110,6 +112,8 @@ class LiveWindow:
                 self._slices = self._times = SliceTimes(int(window.coarse))
             if isinstance(window, DataWindow) and all(one.any_kind for one in self._uses):
                 self._policy = LivePolicy(window, kind or "object", self._policy_structure)
+            elif isinstance(window, DataWindow) and kind is None:
+                self._policy, self._provisional = provisional_policy(window, self._uses), True
             if kind is not None or self._takes_any:
                 self._start(self._fed.monoid(kind or "object"), kind or "object")
         except BaseException:
@@ -343,11 +347,9 @@ class LiveWindow:
         else:
             for _ in range(self._nulls_before):
                 structure.insert_null()
-        if isinstance(self.window, DataWindow) and self._policy is None:  # no null could leave before the first value
-            policy = LivePolicy(self.window, kind, self._policy_structure)
-            for k in range(self._nulls_before):
-                policy.insert(None, k, None)
-            self._policy = policy
+        if isinstance(self.window, DataWindow) and (self._policy is None or self._provisional):
+            self._policy, self._provisional = LivePolicy(self.window, kind, self._policy_structure), False
+            self._policy.insert_nulls(self._nulls_before)
         self.choice, self._structure = choice, structure
 
     def _empty(self) -> Any:

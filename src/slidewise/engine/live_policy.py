@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from slidewise.engine.events import in_nanos
+from slidewise.engine.events import ACCEPTS, in_nanos
 from slidewise.engine.fed import Fed
 from slidewise.engine.plan import used_by
 from slidewise.engine.policies import code_of, decide_of
@@ -55,6 +55,11 @@ class LivePolicy:
             valids.append([counts])
         self._structure.insert(self._code.lift_row(inputs, valids, 0))
 
+    def insert_nulls(self, n: int) -> None:
+        """Append so many events without a value."""
+        for position in range(n):
+            self.insert(None, position, None)
+
     def enforce(self) -> int:
         """Evict what the policy evicts; how many events that is."""
         structure, before = self._structure, len(self._structure)
@@ -101,3 +106,13 @@ class LivePolicy:
 
     def _of_plain(self, plain: Any) -> tuple[Any, ...]:
         return tuple((codec_of(one)[1](part), seen) for one, (part, seen) in zip(self._monoids, plain, strict=True))
+
+
+def provisional_policy(window: DataWindow, uses: Sequence[Fed]) -> LivePolicy | None:
+    """The policy before the first value, when all events are null: of any kind that all of its uses take.
+
+    A count among the uses may evict nulls. None if there is no such kind; the first value will say so.
+    """
+    kinds = [{kind for kind in ACCEPTS if any(fed.monoids((kind,)))} for fed in uses]
+    shared = [kind for kind in ACCEPTS if all(kind in one for one in kinds)]
+    return LivePolicy(window, shared[0]) if shared else None

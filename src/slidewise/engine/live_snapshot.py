@@ -130,7 +130,7 @@ def _fill(live: LiveWindow, header: dict[str, Any], parts: list[bytes]) -> None:
     else:
         live._slices.set_state(*header["slices"])
     _place(live, header)
-    if live._policy is not None and header["policy"] is not None:
+    if live._policy is not None and header["policy"] is not None and not live._provisional:
         live._policy.set_state(*decode_plain(header["policy"].encode()))
     if header["structure"] is None:
         return
@@ -148,6 +148,8 @@ def _place(live: LiveWindow, header: dict[str, Any]) -> None:
     """Where in its events the window stood."""
     live._newest = header["newest"]
     live._nulls_before = header["nulls_before"]
+    if live._policy is not None and live._provisional:
+        live._policy.insert_nulls(live._nulls_before)
     live._events = header.get("events", 0)
     if header["waiting"] is not None:
         live._waiting = decode_plain(header["waiting"].encode())

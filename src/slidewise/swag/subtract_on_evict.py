@@ -98,7 +98,7 @@ class SubtractOnEvict(NonFifo):
             assert same(partials[-1], total, slack), "TOTAL is the sum of the elements"
 
     def _inserted(self, position: int, partial: Any) -> None:
-        combine, place = self._ops.combine, self.register(BASE) - 1
+        combine, place = self._ops.called("combine"), self.register(BASE) - 1
         if self.monoid.commutative:
             total = combine(self._at(place), partial)
         else:
@@ -107,7 +107,8 @@ class SubtractOnEvict(NonFifo):
         self._put(place, total)
 
     def _evicted(self, position: int) -> None:
-        combine, place, gone = self._ops.combine, self.register(BASE) - 1, self._at(self._place(position))
+        combine, place = self._ops.called("combine"), self.register(BASE) - 1
+        gone = self._at(self._place(position))
         if self.monoid.commutative:
             total = self._without(gone)
         else:
