@@ -372,20 +372,20 @@ def _in_time(out: pa.Table) -> pa.Table:
 @pytest.mark.spark
 @pytest.mark.parametrize("algorithm", ["auto", *ALGORITHMS])
 def test_spark_batch(spark: Any, algorithm: str) -> None:
-    """Every built-in by the ladder's choice; by each algorithm those of the normal run."""
-    _check_on_spark(spark, algorithm, in_normal_run(algorithm))
+    """Every built-in by the ladder's choice, with its first setting; by each algorithm those of the normal run."""
+    _check_on_spark(spark, algorithm, in_normal_run(algorithm), few=True)
 
 
 @pytest.mark.spark
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", list(ALGORITHMS))
+@pytest.mark.parametrize("algorithm", ["auto", *ALGORITHMS])
 def test_spark_batch_of_every_built_in(spark: Any, algorithm: str) -> None:
     _check_on_spark(spark, algorithm, BUILTINS)
 
 
-def _check_on_spark(spark: Any, algorithm: str, names: Iterable[str]) -> None:
+def _check_on_spark(spark: Any, algorithm: str, names: Iterable[str], few: bool | None = None) -> None:
     frame = spark.createDataFrame(TABLE)
-    for aggregates in _on_spark(algorithm, names=names):
+    for aggregates in _on_spark(algorithm, few, names):
         out = sw.slide(frame, list(aggregates.values()), WINDOWS, by="key", order="ts", algorithm=algorithm)
         check(TABLE, _in_time(out.toArrow()), aggregates)
 
@@ -410,12 +410,12 @@ def test_spark_stream(spark: Any, tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_spark_stream_by_name(spark: Any, tmp_path: Path) -> None:
-    """One named algorithm, with what it serves on one column that compiles and on one that does not."""
-    named = _on_spark("recalculate", few=True)
+    """One named algorithm, on objects, with what it serves of numbers and of texts."""
+    named = _on_spark("foa", few=True)
     aggregates = {
         alias: one for part in named for alias, one in part.items() if one.columns[:1] in (("real",), ("text",))
     }
-    check(TABLE, _streamed(spark, tmp_path, list(aggregates.values()), "recalculate"), aggregates)
+    check(TABLE, _streamed(spark, tmp_path, list(aggregates.values()), "foa"), aggregates)
 
 
 def _streamed(spark: Any, place: Path, aggregates: list[Aggregate], algorithm: str) -> pa.Table:
