@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,23 @@ def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     second = run(tmp_path, 2.0)
     assert (second["compiles"], second["hits"]) == (0, first["compiles"])
     assert second["last"] == first["last"] == 20.0
+
+
+def test_processes_at_the_same_time_compile_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        done = list(pool.map(lambda _: run(tmp_path, 2.0), range(3)))
+    assert sum(one["compiles"] for one in done) == 6
+    assert sum(one["hits"] for one in done) == 12
+
+
+def test_a_turn_is_waited_for_and_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = cache.Turn(tmp_path / "one.lock"), cache.Turn(tmp_path / "one.lock")
+    assert not first.take()
+    monkeypatch.setattr(cache.Turn, "PATIENCE", 0.05)
+    assert second.take()  # patience ends
+    first.give_back()
+    assert not second.take()
+    assert not cache.Turn(tmp_path / "no such folder" / "one.lock").take()
 
 
 def test_a_closure_with_another_value_is_another_kernel(tmp_path: Path) -> None:

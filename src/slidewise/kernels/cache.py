@@ -10,12 +10,15 @@ The files are Numba's, in `SLIDEWISE_CACHE_DIR` or the user's cache directory; o
 
 from __future__ import annotations
 
+import contextlib
 import dis
+import fcntl
 import functools
 import hashlib
 import os
 import sys
 import tempfile
+import time
 import types
 from pathlib import Path
 from typing import Any
@@ -170,6 +173,49 @@ class _Impl(CompileResultCacheImpl):  # type: ignore[misc]  # numba is untyped
         self._filename_base = self.get_filename_base(py_func.__name__, getattr(sys, "abiflags", ""))
 
 
+class Turn:
+    """Whose turn it is to compile a kernel, by a lock on a file: a cluster's workers all want the same one at once.
+
+    A process that dies gives it back. One that takes longer than `PATIENCE` is not waited for: compiling a kernel twice
+    is no harm.
+    """
+
+    PATIENCE = 60.0
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._held: int | None = None
+
+    def take(self) -> bool:
+        """Wait for it; True if another process had it meanwhile, so that the kernel may be there now."""
+        self.give_back()
+        try:
+            self._held = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError:  # where files cannot be locked, every process compiles for itself
+            return False
+        waited, until = False, time.monotonic() + self.PATIENCE
+        while True:
+            try:
+                fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                if time.monotonic() > until:
+                    self.give_back()
+                    return True
+                waited = True
+                time.sleep(0.02)
+            else:
+                return waited
+
+    def give_back(self) -> None:
+        """Let others have it."""
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
+
+    def __del__(self) -> None:
+        self.give_back()
+
+
 class KernelCache(FunctionCache):  # type: ignore[misc]  # numba is untyped
     """Numba's function cache with a digest for a key; counts its hits and the compiles it could not save."""
 
@@ -180,12 +226,20 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba is untyped
         self._impl = _Impl(py_func, key)
         self._cache_path = self._impl.locator.get_cache_path()
         self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, key)
+        self.turn = Turn(Path(self._cache_path) / f"{key[:32]}.lock")
         self.enable()
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         return (sig, codegen.magic_tuple(), self._key)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The kernel from the disk; None if it is to be compiled, which one process does while others wait for it."""
+        found = self._load(sig, target_context)
+        if found is None and self.turn.take():
+            found = self._load(sig, target_context)
+        return found
+
+    def _load(self, sig: Any, target_context: Any) -> Any:
         global hits
         try:
             found = super().load_overload(sig, target_context)
@@ -201,7 +255,5 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba is untyped
     def save_overload(self, sig: Any, data: Any) -> None:
         global compiles
         compiles += 1
-        try:
+        with contextlib.suppress(OSError):  # a full or read-only disk costs a compile next time, nothing else
             super().save_overload(sig, data)
-        except OSError:  # a full or read-only disk costs a compile next time, nothing else
-            return

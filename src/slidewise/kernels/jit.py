@@ -7,7 +7,6 @@ calls is inlined into it.
 from __future__ import annotations
 
 import contextlib
-import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +17,7 @@ Jit = Callable[[Callable[..., Any]], Any]
 # (57 ns per element with both off, 7 with both on). A monoid that allocates arrays therefore runs in object mode.
 _OPTIONS = {"nogil": True, "error_model": "python", "boundscheck": False, "forceinline": True, "_nrt": False}
 
-_NO_DOOR = {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_NO_DOOR = {"nopython": True, "no_cfunc_wrapper": True}
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -35,40 +34,9 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """As `compiled`, for what only machine code ever calls: with no door for Python, and no code of its own."""
-    return _body()(function)
+    from slidewise.kernels.dispatch import Body
 
-
-@functools.cache
-def _body() -> Any:
-    """Numba's dispatcher, stopped at LLVM's representation: that is what a caller inlines."""
-    from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]  # numba's own, and untyped
-    from numba.core.registry import CPUDispatcher
-
-    class BodyCompiler(_FunctionCompiler):  # type: ignore[misc]
-        def _customize_flags(self, flags: Any) -> Any:
-            flags.no_compile = True
-            return flags
-
-        def _compile_core(self, args: Any, return_type: Any) -> Any:
-            made = super()._compile_core(args, return_type)
-            name = (
-                object().__reduce_ex__
-            )  # callers find the body by it; Numba wants a builtin of which there is but one
-            made.target_context.insert_user_function(name, made.fndesc, [made.library])
-            return made._replace(entry_point=name)
-
-    class Body(CPUDispatcher):  # type: ignore[misc]
-        def __init__(self, function: Callable[..., Any]) -> None:
-            super().__init__(function, targetoptions=_OPTIONS | _NO_DOOR)
-            made = self._compiler  # type: ignore[has-type]
-            self._compiler = BodyCompiler(
-                function, made.targetdescr, made.targetoptions, made.locals, made.pipeline_class
-            )
-
-        def __call__(self, *values: Any) -> Any:
-            raise TypeError(f"{self.py_func.__name__} is for kernels, which inline it")
-
-    return Body
+    return Body(function, targetoptions=_OPTIONS | _NO_DOOR | {"no_cpython_wrapper": True})
 
 
 def kernel(function: Callable[..., Any], *, called: bool = True) -> Any:
@@ -76,11 +44,10 @@ def kernel(function: Callable[..., Any], *, called: bool = True) -> Any:
 
     With `called` False it has no door for Python: of use to those who ask for its types alone.
     """
-    import numba
-
     from slidewise.kernels import cache
+    from slidewise.kernels.dispatch import Kernel
 
-    dispatcher = numba.njit(**_OPTIONS, no_cfunc_wrapper=True, no_cpython_wrapper=not called)(function)
+    dispatcher = Kernel(function, targetoptions=_OPTIONS | _NO_DOOR | {"no_cpython_wrapper": not called})
     with contextlib.suppress(cache.CannotDigest):  # then it is compiled once per process
         dispatcher._cache = cache.KernelCache(function, cache.digest(function))
     return dispatcher
