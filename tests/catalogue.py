@@ -18,15 +18,15 @@ from slidewise.swag import ALGORITHMS
 CORE = frozenset({"sum", "max", "stddev", "last", "concat"})
 """Built-ins that the normal run puts through every algorithm: exact, selective, rounded, not commutative, objects."""
 
-OFTEN = frozenset({"recalculate", "two_stacks_lite", "amta", "foa"})
-"""Algorithms that the normal run puts all of those through; the others share sum and max."""
+OFTEN = frozenset({"two_stacks_lite", "foa"})
+"""Algorithms that the normal run puts all of those through; of others it sees `max`, or `sum` where they subtract."""
 
 
 def in_normal_run(algorithm: str) -> frozenset[str]:
     """The built-ins that the normal run puts through an algorithm: each pair is machine code of its own."""
     if algorithm == "auto":
         return frozenset(BUILTINS)
-    return CORE if algorithm in OFTEN else CORE & {"sum", "max"}
+    return CORE if algorithm in OFTEN else frozenset({"sum" if algorithm == "subtract_on_evict" else "max"})
 
 
 #: Sketches are small here, so that pure Python combines of them are quick; their errors have tests of their own.

@@ -16,7 +16,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slidewise as sw
@@ -100,6 +100,7 @@ def test_windows_come_sorted_by_key_then_end(columns: Columns, window: Window) -
 
 
 @pytest.mark.parametrize("algorithm", strategies.ALGORITHMS)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_users_monoids(algorithm: str, data: st.DataObject) -> None:
     """A compiled and an object monoid, neither commutative."""
