@@ -86,3 +86,14 @@ def test_falling_places_are_refused() -> None:
     with pytest.raises(sw.errors.ArgumentError, match="never fall"):
         live.push(1, 4)
     assert live.push(1, 5) == 2
+
+
+def test_a_count_of_rows_under_a_policy_of_values() -> None:
+    """Which waits for the first value, as the count does not."""
+    for window in (sw.adwin(), sw.evict_while(lambda total, old: total.s - old.s > 9, uses={"s": sw.sum()})):
+        live = sw.LiveWindow(sw.count(), window)
+        assert live.extend([None, None]) == [1, 2]
+        live = sw.LiveWindow.restore(live.snapshot(), window=window)
+        assert live.extend([1.0, None]) == [3, 4]
+        live.check()
+        assert len(live) == 4

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slidewise as sw
+from slidewise.engine.slices import SliceTimes
 from slidewise.swag import ALGORITHMS
 from tests.golden import MONOIDS
 from tests.same import assert_same
@@ -109,3 +110,21 @@ def test_a_lift_that_fails_leaves_the_window_as_it_was() -> None:
     assert (live.query(), len(live)) == (0.5, 1)
     assert live.push(4.0, _at(5)) == 0.75
     live.check()
+
+
+def test_many_slices_cost_no_more_per_event() -> None:
+    """What is looked at is what leaves."""
+    times = SliceTimes(10)
+    for k in range(0, 100_000, 10):
+        times.append(k)
+
+    class Counted(list[int]):
+        looks = 0
+
+        def __getitem__(self, key: Any) -> Any:
+            Counted.looks += 1
+            return super().__getitem__(key)
+
+    times._starts = Counted(times._starts)
+    assert times.older(30) == 3
+    assert Counted.looks < 40

@@ -119,6 +119,40 @@ def test_a_key_with_most_rows_is_cut_too(spark: SparkSession, table: pa.Table, w
     assert "more than one in 5 of all rows" in sw.explain(df, AGGREGATES, window, by=["k", "j"], order="t", threads=5)
 
 
+def test_answers_of_others_are_not_computed(spark: SparkSession, huge: None) -> None:
+    """In a range's halo windows are cut short: here their sums would not fit, nor their quotients be defined."""
+    values = [(-1, 1, 1)[n % 3] * 2**62 for n in range(600)]
+    table = pa.table({"n": range(600), "x": values, "y": [float(n % 3) for n in range(600)]})
+    share = sw.Monoid(identity=0.0, combine=lambda a, b: a + b, lower=lambda p: 1.0 / p, name="share")
+    aggregates = [sw.sum("x"), sw.aggregate(share, "y")]
+    df = spark.createDataFrame(table)
+    made = sw.slide(df, aggregates, sw.trailing(3, min_rows=3), order="n", threads=4)
+    wanted = sw.slide(table, aggregates, sw.trailing(3, min_rows=3), order="n")
+    assert made.orderBy("n").toArrow().column("share_y").equals(wanted["share_y"])
+    assert made.orderBy("n").toArrow().column("sum_x").equals(wanted["sum_x"])
+
+
+@pytest.mark.parametrize("window", [sw.around(4, 3), sw.trailing(9, min_rows=2), sw.trailing(5).every(2)], ids=str)
+def test_places_at_the_ends_of_numbers(spark: SparkSession, window: Any, huge: None) -> None:
+    draw = random.Random(1)
+    whole = [draw.choice([2**63 - 1, -(2**63), draw.randrange(-(2**63), 2**63)]) for _ in range(400)]
+    real = [draw.choice([float("inf"), float("-inf"), draw.uniform(-9, 9)]) for _ in range(400)]
+    table = pa.table({"id": range(400), "n": whole, "f": real, "x": [draw.randint(-9, 9) for _ in range(400)]})
+    df = spark.createDataFrame(table)
+    for order in ("n", "f"):
+        many = sw.slide(df, AGGREGATES, window, order=[order, "id"], threads=4)
+        one = sw.slide(df, AGGREGATES, window, order=[order, "id"], threads=1)
+        assert ranges.cut(df, plan_of(df, order, window), 4) is not None
+        key = "id" if "id" in one.columns else "window_end"
+        assert many.orderBy(key).toArrow().equals(one.orderBy(key).toArrow())
+
+
+def test_names_that_ranges_use(spark: SparkSession, huge: None) -> None:
+    df = spark.range(500).selectExpr("id n", "id __slidewise_halo")
+    with pytest.raises(sw.errors.ArgumentError, match="__slidewise_halo"):
+        sw.slide(df, sw.count(), sw.trailing(3), order="n", threads=4)
+
+
 def test_no_key_is_large_enough(df: DataFrame) -> None:
     assert apart.splits_of(df, plan_of(df, "t", sw.trailing(5), by="id"), 4) == []
 

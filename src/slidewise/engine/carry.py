@@ -85,12 +85,19 @@ class Carry:
         return counts
 
     def events(
-        self, columns: dict[str, Column], times: Any, runs: Runs, *, upto: Any = None, answer: bool = True
+        self,
+        columns: dict[str, Column],
+        times: Any,
+        runs: Runs,
+        *,
+        upto: Any = None,
+        answer: bool = True,
+        wanted: Any = None,
     ) -> list[Answers]:
         """Insert these rows; an answer for each of them, by output in the plan's order.
 
         `upto` answers only so many rows of each run (see `ready`). `answer` False is for rows that were answered
-        before: windows move, nothing is lowered, all answers are null.
+        before: windows move, nothing is lowered, all answers are null. `wanted` says it row by row.
         """
         given = np.diff(runs.starts)
         asked = given if upto is None else np.asarray(upto)
@@ -98,7 +105,7 @@ class Carry:
             self._waiting = np.concatenate([self._waiting, np.zeros(self.slots, dtype=np.int64)])
         again = np.where(runs.fresh, 0, self._waiting[runs.slots])
         self._waiting[runs.slots] = given - asked
-        found = [one for lane in self.lanes for one in lane.events(columns, times, runs, asked, again, answer)]
+        found = [one for lane in self.lanes for one in lane.events(columns, times, runs, asked, again, answer, wanted)]
         place = {id(one.output): one for one in found}
         return [place[id(output)] for output in self.plan.outputs]
 
@@ -162,7 +169,7 @@ class Lane:
         return int(np.searchsorted(times, times[-1], side="left")) if together and rows else rows
 
     def events(
-        self, columns: dict[str, Column], times: Any, runs: Runs, asked: Any, again: Any, answer: bool
+        self, columns: dict[str, Column], times: Any, runs: Runs, asked: Any, again: Any, answer: bool, wanted: Any
     ) -> list[Answers]:
         """Answer the first `asked` rows of each run, whose first `again` rows were given before."""
         first, last = runs.starts[:-1], runs.starts[1:]
@@ -180,8 +187,9 @@ class Lane:
         if int(asked.sum()) < len(lo):
             rows = np.repeat(first - np.cumsum(asked) + asked, asked) + np.arange(int(asked.sum()))
             lo, hi = lo[rows], hi[rows]
+            wanted = None if wanted is None else wanted[rows]
         ends = np.cumsum(asked)
-        return self._sweep(columns, runs, lo, hi, (begin, end), ends - asked, ends, keep, answer)
+        return self._sweep(columns, runs, lo, hi, (begin, end), ends - asked, ends, keep, answer, wanted)
 
     def _event_bounds(
         self, columns: dict[str, Column], times: Any, runs: Runs, first: Any, until: Any, last: Any, again: Any
@@ -304,6 +312,7 @@ class Lane:
         last: Any,
         keep: Any,
         answer: bool,
+        wanted: Any = None,
     ) -> list[Answers]:
         """Insert the `rows` of each run and sweep answers `[first, last)` of it; rows before `keep` need not stay."""
         fresh, (begin, end) = np.asarray(runs.fresh, dtype=np.int64), rows
@@ -314,7 +323,8 @@ class Lane:
         for (output, _), bank in zip(self.work, self.banks, strict=True):
             bank.compact()
             bank.reserve_all(runs.slots, need)
-            outs, ok = output.ops.outputs(len(lo)), np.ones(len(lo), dtype=np.bool_)
+            outs = output.ops.outputs(len(lo))
+            ok = np.ones(len(lo), dtype=np.bool_) if wanted is None else np.array(wanted)
             sweep(output, bank, 0, inputs_of(output, columns), lo, hi, table, outs, ok, answer=answer)
             found.append(Answers(output, outs, ok))
         return apart(self.outputs, self.work, found)

@@ -114,8 +114,10 @@ class LiveWindow:
                 self._policy = LivePolicy(window, kind or "object", self._policy_structure)
             elif isinstance(window, DataWindow) and kind is None:
                 self._policy, self._provisional = provisional_policy(window, self._uses), True
-            if kind is not None or self._takes_any:
+            if kind is not None or self._fed.any_kind:
                 self._start(self._fed.monoid(kind or "object"), kind or "object")
+            if kind is not None:
+                self._start_policy(kind)
         except BaseException:
             if self._stored is not None:
                 self._stored.close()
@@ -322,6 +324,7 @@ class LiveWindow:
         except BaseException:
             stored.back_to(marked)
             self._events, self._newest, self._waiting, self._nulls_before = before
+            self._renew_policy()
             raise
 
     def _answer(self) -> Any:
@@ -335,6 +338,9 @@ class LiveWindow:
         return self._fed.any_kind and all(one.any_kind for one in self._uses)
 
     def _start(self, monoid: Monoid, kind: Kind) -> None:
+        """Make what keeps the events, now that the aggregate's monoid is known; all so far were null."""
+        if self._structure is not None:
+            return
         if self._stored is None:
             sliced = self._slices is not None
             choice, structure = in_memory(self._fed, monoid, self.window, self.algorithm, kind, sliced=sliced)
@@ -347,10 +353,20 @@ class LiveWindow:
         else:
             for _ in range(self._nulls_before):
                 structure.insert_null()
+        self.choice, self._structure = choice, structure
+
+    def _start_policy(self, kind: Kind) -> None:
+        """Make what the policy sees, now that it is known what values are; all so far were null."""
         if isinstance(self.window, DataWindow) and (self._policy is None or self._provisional):
             self._policy, self._provisional = LivePolicy(self.window, kind, self._policy_structure), False
-            self._policy.insert_nulls(self._nulls_before)
-        self.choice, self._structure = choice, structure
+            self._policy.insert_nulls(len(self))
+
+    def _renew_policy(self) -> None:
+        """The provisional policy is in memory: it sees as many nulls as the window holds."""
+        if self._provisional and isinstance(self.window, DataWindow):
+            self._policy = provisional_policy(self.window, self._uses)
+            if self._policy is not None:
+                self._policy.insert_nulls(len(self))
 
     def _empty(self) -> Any:
         """The answer before the first value: null, or what the aggregate answers for none whatever their kind."""
@@ -422,9 +438,10 @@ class LiveWindow:
         value = python_value(value)
         if value is None or self._takes_any:
             return value
-        if self._structure is None:
+        if self._kind is None:
             kind = kind_of_value(value)
             self._start(self._fed.monoid(kind, type(value).__name__), kind)
+            self._start_policy(kind)
             self._kind = kind
         return fitting(value, self._kind or "object")
 

@@ -92,6 +92,7 @@ def from_store(
                 raise SnapshotError(f"its partials are {small['partial']}, {aggregate!r} has {schema}")
             _place(live, small)
             state.fill(header, parts)
+            live._renew_policy()
         except ArgumentError as error:
             raise ArgumentError(str(error).replace("the snapshot", state.where, 1)) from error
         except SnapshotError as error:
@@ -119,6 +120,7 @@ def restored(
         if live.choice is not None and live.algorithm == "auto":
             live.choice = replace(live.choice, reason="chosen when the window was made, before the snapshot")
         _fill(live, header, parts)
+        live._renew_policy()
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise SnapshotError(f"the snapshot does not fit this version: {error}") from error
     return live
@@ -148,8 +150,6 @@ def _place(live: LiveWindow, header: dict[str, Any]) -> None:
     """Where in its events the window stood."""
     live._newest = header["newest"]
     live._nulls_before = header["nulls_before"]
-    if live._policy is not None and live._provisional:
-        live._policy.insert_nulls(live._nulls_before)
     live._events = header.get("events", 0)
     if header["waiting"] is not None:
         live._waiting = decode_plain(header["waiting"].encode())

@@ -9,6 +9,7 @@ An answer is one ⊕ more than the algorithm's. Memory is the number of slices, 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
 from typing import Any
 
@@ -49,7 +50,7 @@ class SliceTimes:
     def older(self, than: int, or_equal: bool = False) -> int:
         """How many events are in slices that began before a moment, an edge of slices."""
         assert not or_equal, "an edge belongs to the slice that it begins"
-        return sum(rows for start, rows in zip(self._starts, self._rows, strict=True) if start < than)
+        return sum(self._rows[: bisect_left(self._starts, than)])
 
     def slices_of(self, n: int) -> int:
         """How many slices the n oldest events are; they must be whole."""

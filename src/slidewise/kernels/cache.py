@@ -197,20 +197,25 @@ class Turn:
         while True:
             try:
                 fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except BlockingIOError:
                 if time.monotonic() > until:
                     self.give_back()
                     return True
                 waited = True
                 time.sleep(0.02)
+            except OSError:
+                self.give_back()
+                return False
             else:
                 return waited
 
     def give_back(self) -> None:
         """Let others have it."""
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
+        held, self._held = self._held, None
+        if held is not None:
+            with contextlib.suppress(OSError):  # a child that was forked meanwhile has the file open too
+                fcntl.flock(held, fcntl.LOCK_UN)
+            os.close(held)
 
     def __del__(self) -> None:
         self.give_back()
@@ -219,13 +224,14 @@ class Turn:
 class KernelCache(FunctionCache):  # type: ignore[misc]  # numba is untyped
     """Numba's function cache with a digest for a key; counts its hits and the compiles it could not save."""
 
-    def __init__(self, py_func: Any, key: str) -> None:
+    def __init__(self, py_func: Any, key: str, *, in_turn: bool = True) -> None:
         self._name = py_func.__name__
         self._py_func = py_func
         self._key = key
         self._impl = _Impl(py_func, key)
         self._cache_path = self._impl.locator.get_cache_path()
         self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, key)
+        self.in_turn = in_turn
         self.turn = Turn(Path(self._cache_path) / f"{key[:32]}.lock")
         self.enable()
 
@@ -235,7 +241,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]  # numba is untyped
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The kernel from the disk; None if it is to be compiled, which one process does while others wait for it."""
         found = self._load(sig, target_context)
-        if found is None and self.turn.take():
+        if found is None and self.in_turn and self.turn.take():
             found = self._load(sig, target_context)
         return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]  # numba's own, and untyped
 from numba.core.registry import CPUDispatcher
 
@@ -44,8 +45,9 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
     """A kernel: compiled by one process at a time, whatever comes of it."""
 
     def compile(self, sig: Any) -> Any:
-        try:
-            return super().compile(sig)
-        finally:
-            if isinstance(self._cache, KernelCache):
-                self._cache.turn.give_back()
+        with global_compiler_lock:  # a turn is the process's: its threads take it one after the other
+            try:
+                return super().compile(sig)
+            finally:
+                if isinstance(self._cache, KernelCache):
+                    self._cache.turn.give_back()

@@ -42,14 +42,15 @@ def inlined(function: Callable[..., Any]) -> Any:
 def kernel(function: Callable[..., Any], *, called: bool = True) -> Any:
     """Machine code with its place in the on-disk cache: for the outermost functions, called from Python.
 
-    With `called` False it has no door for Python: of use to those who ask for its types alone.
+    With `called` False it has no door for Python: of use to those who ask for its types alone, and quick to compile, so
+    that processes do not wait for one another.
     """
     from slidewise.kernels import cache
     from slidewise.kernels.dispatch import Kernel
 
     dispatcher = Kernel(function, targetoptions=_OPTIONS | _NO_DOOR | {"no_cpython_wrapper": not called})
     with contextlib.suppress(cache.CannotDigest):  # then it is compiled once per process
-        dispatcher._cache = cache.KernelCache(function, cache.digest(function))
+        dispatcher._cache = cache.KernelCache(function, cache.digest(function), in_turn=called)
     return dispatcher
 
 

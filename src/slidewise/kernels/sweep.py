@@ -8,6 +8,8 @@ window lives in `slot` of the bank and is emptied first if `fresh`; otherwise ro
 row numbers below `first`. Bounds are row numbers of this call, so a `lo` below `first` reaches into those. Rows before
 `keep` (at most `last`) are in no later window and do not stay.
 
+An answer that is not `ok` from the start is not wanted: the window moves, nothing is lowered.
+
 Per row one insert, at most one evict, per answer one query: the algorithm's cost, and no allocation. A hot loop.
 """
 
@@ -97,7 +99,7 @@ def build_sweep(ops: Ops, steps: Steps) -> Any:
                         R[LAST] = R[TAIL]
                         insert(cols, R, lift_at(inputs, row))
                     row += 1
-                if R[TAIL] - R[HEAD] < min_rows:
+                if not ok[j] or R[TAIL] - R[HEAD] < min_rows:
                     ok[j] = False
                 elif R[LAST] < R[HEAD] and not answers_empty:
                     vacant(cols, outs, ok, j)

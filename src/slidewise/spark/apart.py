@@ -19,18 +19,18 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from slidewise.engine.plan import END, Plan
+from slidewise.errors import ArgumentError
 from slidewise.spark import ranges
 from slidewise.spark.grid import number_of, place
-from slidewise.spark.partition import RANGE, Begin, folder, mapper
+from slidewise.spark.partition import HALO, RANGE, Begin, folder, mapper
 from slidewise.spark.ranges import Ranges, cut, parallelism
 from slidewise.spark.recipe import Recipe
 from slidewise.spark.schema import result_schema
-from slidewise.windows.window import Expanding
+from slidewise.windows.window import Expanding, Session
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-HALO = "__slidewise_halo"
 PLAIN = T.BooleanType | T.IntegralType | T.StringType | T.BinaryType | T.DateType | T.DecimalType
 """Types of keys that can be split: their values can be named in a condition, exactly."""
 
@@ -54,8 +54,8 @@ def splits_of(df: DataFrame, plan: Plan, threads: int | None) -> list[Split]:
         return []  # every row is read twice: two tasks are no faster than one
     found: list[Split] = []
     first = 0
-    for key in _heavy(df, plan, tasks) if plan.by else [()]:
-        made = cut(df.where(_is(plan, key)) if key else df, plan, tasks)
+    for key, share in _heavy(df, plan, tasks) if plan.by else [((), 1.0)]:
+        made = cut(df.where(_is(plan, key)) if key else df, plan, max(2, round(tasks * share)))
         if made is not None:
             found.append(Split(key, made, first))
             first += len(made)
@@ -64,6 +64,9 @@ def splits_of(df: DataFrame, plan: Plan, threads: int | None) -> list[Split]:
 
 def slide_apart(df: DataFrame, recipe: Recipe, plan: Plan, splits: list[Split], tie: Column) -> DataFrame:
     """The plan over rows that are cut, and the others."""
+    for name in df.columns:
+        if name in (RANGE, HALO):
+            raise ArgumentError(f"data: has a column named {name!r}, which ranges use; expected another name")
     by_range = _with_ranges(recipe, plan)
     begins = _begins(df, by_range, plan, splits, tie)
     own, first, last = (_numbers(df, plan, splits, which) for which in ("starts", "on", "back"))
@@ -71,14 +74,19 @@ def slide_apart(df: DataFrame, recipe: Recipe, plan: Plan, splits: list[Split], 
     if plan.per_event:
         copies = copies.withColumn(HALO, F.col(RANGE) != own)
     arranged = _arranged(copies, plan, splits, tie)
-    answered = arranged.mapInArrow(mapper(by_range.packed(), False, begins), result_schema(copies, by_range.plan()))
-    mine = ~F.col(HALO) if plan.per_event else F.col(RANGE) == _owner(answered, plan, splits)
-    return answered.where(mine).drop(RANGE, HALO)
+    answered = arranged.mapInArrow(
+        mapper(by_range.packed(), False, begins, _ranges(splits)), result_schema(copies, by_range.plan())
+    )
+    if plan.per_event:
+        answered = answered.where(~F.col(HALO))
+    elif not isinstance(plan.windows[0], Session):  # which is never cut
+        answered = answered.where(F.col(RANGE) == _owner(answered, plan, splits))
+    return answered.drop(RANGE, HALO)
 
 
 # ---- which key ------------------------------------------------------------------------------------------------------
-def _heavy(df: DataFrame, plan: Plan, tasks: int) -> list[tuple[Any, ...]]:
-    """The keys that have at least one of `tasks` equal parts of all rows; one job counts them."""
+def _heavy(df: DataFrame, plan: Plan, tasks: int) -> list[tuple[tuple[Any, ...], float]]:
+    """The keys that have at least one of `tasks` equal parts of all rows, and their share; one job counts them."""
     if not all(isinstance(df.schema[name].dataType, PLAIN) for name in plan.by):
         return []
     keys = [_column(name) for name in plan.by]
@@ -86,7 +94,8 @@ def _heavy(df: DataFrame, plan: Plan, tasks: int) -> list[tuple[Any, ...]]:
     counted = df.groupBy(*named).agg(F.count(F.lit(1)).alias("rows"))
     many = F.when(F.col("rows") >= ranges.WORTH, F.struct("rows", *(f"k{number}" for number in range(len(keys)))))
     (row,) = counted.agg(F.sum("rows").alias("all"), F.collect_list(many).alias("many")).collect()
-    return [tuple(one[1:]) for one in sorted(row["many"], key=lambda one: -one[0]) if one[0] * tasks >= row["all"]]
+    found = sorted(row["many"], key=lambda one: -one[0])
+    return [(tuple(one[1:]), one[0] / row["all"]) for one in found if one[0] * tasks >= row["all"]]
 
 
 def _is(plan: Plan, key: Sequence[Any]) -> Column:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 LINES = 63
 
-Bound = int | float | None
+ABOVE: Literal["above"] = "above"
+"""After all rows, those at infinity and NaN too."""
+
+Bound = int | float | Literal["above"] | None
 """A place along the order, in its unit; None: before all rows."""
 
 
@@ -61,8 +64,10 @@ class Grid:
         return min((k for k in range(cell, last) if self.before[k] - self.before[cell] >= rows), default=last)
 
     def cell(self, bound: Bound) -> int:
-        """The cell that a place lies in."""
-        return 0 if bound is None else sum(line <= bound for line in self.lines)
+        """The cell that a place lies in; one past the last if it is after all rows."""
+        if bound is None or bound == ABOVE:
+            return 0 if bound is None else len(self.before) - 1
+        return sum(line <= bound for line in self.lines)
 
 
 def grid_of(df: DataFrame, order: str, *, floats: bool) -> Grid:
@@ -70,7 +75,7 @@ def grid_of(df: DataFrame, order: str, *, floats: bool) -> Grid:
     number = number_of(df, order)
     assert number is not None
     ordered = df.select(number.alias("t"))
-    exact = float if floats or isinstance(ordered.schema[0].dataType, T.DoubleType) else int
+    exact = float if floats or isinstance(ordered.schema[0].dataType, T.DoubleType) else _long
     shares = [k / (LINES + 1) for k in range(1, LINES + 1)]
     found = ordered.select(F.col("t").cast("double")).approxQuantile("t", shares, 0.01)
     lines = sorted({exact(line) for line in found})
@@ -78,6 +83,11 @@ def grid_of(df: DataFrame, order: str, *, floats: bool) -> Grid:
     for cell, count in ordered.groupBy(place(F.col("t"), lines).alias("cell")).count().collect():
         counts[cell] += count
     return Grid(lines, [0, *accumulate(counts)])
+
+
+def _long(line: float) -> int:
+    """A quantile is a double, and the largest double that stands for a long may be one more than any."""
+    return max(-(2**63), min(int(line), 2**63 - 1))
 
 
 def place(number: Column, bounds: Sequence[Bound], *, strict: bool = False) -> Column:
@@ -90,8 +100,8 @@ def place(number: Column, bounds: Sequence[Bound], *, strict: bool = False) -> C
             return F.lit(first)
         middle = (first + last) // 2
         bound = bounds[middle]
-        if bound is None:
-            return among(middle + 1, last)
+        if bound is None or bound == ABOVE:
+            return among(first, middle) if bound == ABOVE else among(middle + 1, last)
         below = number <= F.lit(bound) if strict else number < F.lit(bound)
         return F.when(below, among(first, middle)).otherwise(among(middle + 1, last))
 

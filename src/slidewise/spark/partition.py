@@ -28,6 +28,9 @@ RANGE = "__slidewise_range"
 """The column that says which range of its key's order a row is in, where keys are cut (apart.py)."""
 
 
+HALO = "__slidewise_halo"
+"""The column that says whether a row is there for the windows of others: it is answered in another range."""
+
 FOLDED = pa.schema([(RANGE, pa.int32()), ("seen", pa.int64()), ("totals", pa.binary())])
 """A range that was folded."""
 
@@ -41,12 +44,12 @@ class Begin:
 
 
 def mapper(
-    packed: bytes, presorted: bool, begins: Mapping[int, Begin] | None = None
+    packed: bytes, presorted: bool, begins: Mapping[int, Begin] | None = None, ranges: int = 0
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that Spark runs on each partition's Arrow batches; rows that others sorted are checked."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        partition = Partition(plan_from(packed), presorted, begins or {})
+        partition = Partition(plan_from(packed), presorted, begins or {}, ranges)
         for batch in batches:
             yield from partition.take(batch)
         yield from partition.finish()
@@ -70,14 +73,15 @@ class Partition:
     """Sorted rows in, answers out; the last key of a batch may go on in the next.
 
     Rows whose answers depend on rows to come are held back and given again with those. As many rows are gathered as
-    are held before they are looked at again, so a row is looked at twice on average, however many are held. `begins`
-    says with what the windows of some ranges begin.
+    are held before they are looked at again, so a row is looked at twice on average, however many are held. Keys of
+    which RANGE is below `ranges` are ranges; `begins` says with what the windows of some of them begin.
     """
 
-    def __init__(self, plan: Plan, presorted: bool, begins: Mapping[int, Begin]) -> None:
+    def __init__(self, plan: Plan, presorted: bool, begins: Mapping[int, Begin], ranges: int = 0) -> None:
         self.plan = plan
         self.presorted = presorted
         self.begins = begins
+        self.ranges = ranges
         self.carry = Carry(plan)
         self.slot = self.carry.add_slot()
         self.key: tuple[Any, ...] | None = None
@@ -133,7 +137,8 @@ class Partition:
     ) -> Iterator[pa.RecordBatch]:
         columns = self.plan.enter(batch.column, batch.num_rows)
         parts: list[list[Answers]] = []
-        pieces = self._pieces(starts, goes_on) if not self.plan.whole_keys else [(0, batch.num_rows, "inside")]
+        pieces = self._pieces(batch, starts, goes_on) if not self.plan.whole_keys else [(0, batch.num_rows, "inside")]
+        wanted = ~batch.column(HALO).to_numpy(zero_copy_only=False) if self._is_range(batch) else None
         for first, last, kind in pieces:
             piece = {name: column.part(first, last) for name, column in columns.items()}
             some = None if times is None else times[first:last]
@@ -146,7 +151,8 @@ class Partition:
                 upto = self.carry.ready(some, run, np.array([done or last < batch.num_rows]))
                 if upto[0] < last - first:
                     self.held = batch.slice(first + int(upto[0]))
-            parts.append(self.carry.events(piece, some, run, upto=upto))
+            mine = None if wanted is None else wanted[first:last]
+            parts.append(self.carry.events(piece, some, run, upto=upto, wanted=mine))
         arrays = [_joined([answers_to_arrow(part[k]) for part in parts]) for k in range(len(self.plan.outputs))]
         names = [*batch.schema.names, *(output.name for output in self.plan.outputs)]
         answered = batch.slice(0, len(arrays[0]))
@@ -155,7 +161,7 @@ class Partition:
 
     def _steps(self, batch: pa.RecordBatch, times: Any, starts: Any, goes_on: bool) -> Iterator[pa.RecordBatch]:
         columns = self.plan.enter(batch.column, batch.num_rows)
-        pieces = self._pieces(starts, goes_on)
+        pieces = self._pieces(batch, starts, goes_on)
         for number, (first, last, kind) in enumerate(pieces):
             piece = {name: column.part(first, last) for name, column in columns.items()}
             some = None if times is None else times[first:last]
@@ -190,8 +196,13 @@ class Partition:
         names = [*keys, start.name, end.name, *(output.name for output in self.plan.outputs)]
         yield pa.RecordBatch.from_arrays([*keys.values(), *bounds, *results], names)
 
-    def _pieces(self, starts: Any, goes_on: bool) -> list[tuple[int, int, str]]:
-        if not self.begins:
+    def _is_range(self, batch: pa.RecordBatch) -> bool:
+        """True if these rows are of ranges: each has a partition to itself."""
+        return self.ranges > 0 and batch.column(RANGE)[0].as_py() < self.ranges
+
+    def _pieces(self, batch: pa.RecordBatch, starts: Any, goes_on: bool) -> list[tuple[int, int, str]]:
+        """Ranges one by one, other keys as they lie in the batch."""
+        if not self._is_range(batch):
             return _pieces(starts, goes_on)
         kinds = ["old" if goes_on else "new"] + ["new"] * (len(starts) - 2)
         return [(int(a), int(b), kind) for (a, b), kind in zip(pairwise(starts), kinds, strict=True)]

@@ -16,7 +16,6 @@ share would be many.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from slidewise.engine.plan import Plan
-from slidewise.spark.grid import Bound, Grid, grid_of, number_of, place
+from slidewise.spark.grid import ABOVE, Bound, Grid, grid_of, number_of, place
 from slidewise.swag.running import Running
 from slidewise.windows.window import Around, Expanding, Session, Trailing, Window
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 WORTH = 100_000
 """Rows below which one task is as good."""
 
-NEAR = 4
+NEAR = 8
 """Cells in which a session may begin for a range to start with it."""
 
 
@@ -110,9 +109,8 @@ def _on_lines(plan: Plan, grid: Grid, cells: list[int]) -> Ranges:
 
 def _back(plan: Plan, grid: Grid, cell: int) -> Bound:
     """Where the rows must begin that a range needs which starts with this cell."""
-    start = grid.line(cell)
-    assert start is not None
-    found: list[Bound] = [start]
+    start = grid.lines[cell - 1]
+    found: list[Any] = [start]
     if any(window.axis != "rows" for window in plan.windows):
         found.append(_within(start, start - _reach(plan)))
     for window in plan.windows:
@@ -129,13 +127,14 @@ def _back(plan: Plan, grid: Grid, cell: int) -> Bound:
 
 def _on(plan: Plan, grid: Grid, cell: int) -> Bound:
     """Where the rows may end that a range needs which ends before this cell."""
-    start = grid.line(cell)
-    assert start is not None
-    found = [start]
+    start = grid.lines[cell - 1]
+    found: list[int | float] = [start]
     for window in plan.windows:
         if isinstance(window, Around) and window.axis == "rows":
             line = grid.on(cell, int(window.after))
-            found.append(math.inf if line == len(grid.before) - 1 else grid.lines[line - 1])
+            if line == len(grid.before) - 1:
+                return ABOVE
+            found.append(grid.lines[line - 1])
         elif isinstance(window, Around):
             found.append(_within(start, start + _reach(plan) + 1))
     return max(found)

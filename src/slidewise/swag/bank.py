@@ -198,6 +198,8 @@ class Bank:
 
     def _places(self, registers: Any, base: int, mask: int) -> Any:
         first, last = self.live
+        if not max(self.planes, self.links):
+            return base - 1 - np.arange(self.extra)
         positions = np.arange(int(registers[first]), int(registers[last])) & mask
         planes = [base + k * (mask + 1) + positions for k in range(max(self.planes, self.links))]
         return np.concatenate([*planes, base - 1 - np.arange(self.extra)])
