@@ -36,6 +36,7 @@ def run(*arguments: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_on_connect() -> None:
     pytest.importorskip("grpc")
     assert all(run("connect")["same"].values())
