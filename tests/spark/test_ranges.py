@@ -132,6 +132,17 @@ def test_answers_of_others_are_not_computed(spark: SparkSession, huge: None) -> 
     assert made.orderBy("n").toArrow().column("sum_x").equals(wanted["sum_x"])
 
 
+def test_windows_of_others_are_not_computed(spark: SparkSession, huge: None) -> None:
+    """Nor are those with a step that end in another range."""
+    table = pa.table({"n": range(600), "y": [float(n % 3 == 0) for n in range(600)]})
+    share = sw.Monoid(identity=0.0, combine=lambda a, b: a + b, lower=lambda p: 1.0 / p, name="share")
+    df = spark.createDataFrame(table)
+    for window in (sw.trailing(3).every(3), sw.tumbling(3, along="order")):
+        made = sw.slide(df, sw.aggregate(share, "y"), window, order="n", threads=4)
+        wanted = sw.slide(table, sw.aggregate(share, "y"), window, order="n")
+        assert made.orderBy("window_end").toArrow().column("share_y").equals(wanted["share_y"])
+
+
 @pytest.mark.parametrize("window", [sw.around(4, 3), sw.trailing(9, min_rows=2), sw.trailing(5).every(2)], ids=str)
 def test_places_at_the_ends_of_numbers(spark: SparkSession, window: Any, huge: None) -> None:
     draw = random.Random(1)

@@ -110,13 +110,21 @@ class Carry:
         return [place[id(output)] for output in self.plan.outputs]
 
     def steps(
-        self, columns: dict[str, Column], times: Any, runs: Runs, upto: Any, *, answer: bool = True
+        self,
+        columns: dict[str, Column],
+        times: Any,
+        runs: Runs,
+        upto: Any,
+        *,
+        answer: bool = True,
+        ends: tuple[Any, Any] = (None, None),
     ) -> tuple[Rows, list[Answers]]:
         """Insert these rows; an answer for each window of run r that ends by `upto[r]` and was not answered before.
 
         Rows come in order, and only rows before the end of the first window that is left unanswered, or all there are.
+        Of windows that do not end after the first of `ends` and by the second (None: no bound) nothing is lowered.
         """
-        return self.lanes[0].steps(columns, times, runs, upto, answer)
+        return self.lanes[0].steps(columns, times, runs, upto, answer, ends)
 
 
 class Lane:
@@ -231,7 +239,7 @@ class Lane:
 
     # ---- an answer per window ----
     def steps(
-        self, columns: dict[str, Column], times: Any, runs: Runs, upto: Any, answer: bool
+        self, columns: dict[str, Column], times: Any, runs: Runs, upto: Any, answer: bool, owned: tuple[Any, Any]
     ) -> tuple[Rows, list[Answers]]:
         first, last = runs.starts[:-1], runs.starts[1:]
         if isinstance(self.window, Session):
@@ -241,7 +249,10 @@ class Lane:
         else:
             rows, lo, hi, counts, keep = self._time_steps(times, runs, first, last, upto)
         ends, keep = np.cumsum(counts), np.minimum(keep, last)
-        return rows, self._sweep(columns, runs, lo, hi, (first, last), ends - counts, ends, keep, answer)
+        after, by = owned
+        wanted = np.ones(len(rows.ends), dtype=np.bool_) if after is None else rows.ends > after
+        wanted &= True if by is None else rows.ends <= by
+        return rows, self._sweep(columns, runs, lo, hi, (first, last), ends - counts, ends, keep, answer, wanted)
 
     def _remember(self, times: Any, runs: Runs, first: Any, last: Any) -> tuple[Any, Any]:
         """Put times of rows `[first, last)` into the ring; the table of runs that the bounds kernels take, and it."""

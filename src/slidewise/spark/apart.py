@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -142,8 +143,7 @@ def _owner(answered: DataFrame, plan: Plan, splits: list[Split]) -> Column:
     assert end is not None
     found: Column = F.col(RANGE)
     for split in splits:
-        edges = split.ranges.numbered if plan.windows[0].rows is not None else split.ranges.starts
-        mine = F.lit(split.first) + place(end, edges, strict=True)
+        mine = F.lit(split.first) + place(end, _edges(plan, split.ranges), strict=True)
         found = F.when(F.col(RANGE).between(split.first, split.first + len(split.ranges) - 1), mine).otherwise(found)
     return found
 
@@ -156,11 +156,9 @@ def _with_ranges(recipe: Recipe, plan: Plan) -> Recipe:
 
 # ---- what a range begins with ---------------------------------------------------------------------------------------
 def _begins(df: DataFrame, by_range: Recipe, plan: Plan, splits: list[Split], tie: Column) -> dict[int, Begin]:
-    """For windows that count rows from the first, or hold all of them."""
-    if not plan.per_event and plan.windows[0].rows is not None:
-        return {
-            split.first + k: Begin(seen, ()) for split in splits for k, seen in enumerate(split.ranges.seen) if seen
-        }
+    """For windows that count rows from the first, hold all of them, or are answered by the range they end in."""
+    if not plan.per_event and not isinstance(plan.windows[0], Session):
+        return {split.first + k: begin for split in splits for k, begin in enumerate(_of_steps(plan, split.ranges))}
     if not any(isinstance(window, Expanding) for window in plan.windows):
         return {}
     chosen = [_is(plan, split.key) for split in splits if split.key]
@@ -183,6 +181,17 @@ def _begins(df: DataFrame, by_range: Recipe, plan: Plan, splits: list[Split], ti
             seen += rows
             before += [totals] if rows else []
     return found
+
+
+def _of_steps(plan: Plan, made: Ranges) -> list[Begin]:
+    edges: list[Any] = [None, *_edges(plan, made), None]
+    seen = made.seen if plan.windows[0].rows is not None else [0] * len(made)
+    return [Begin(before, ends=ends) for before, ends in zip(seen, pairwise(edges), strict=True)]
+
+
+def _edges(plan: Plan, made: Ranges) -> list[Any]:
+    """Where ranges meet, as the ends of windows are measured: by row numbers, or along the order."""
+    return list(made.numbered if plan.windows[0].rows is not None else made.starts)
 
 
 def _column(name: str) -> Column:

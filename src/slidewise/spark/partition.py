@@ -39,8 +39,10 @@ FOLDED = pa.schema([(RANGE, pa.int32()), ("seen", pa.int64()), ("totals", pa.bin
 class Begin:
     """What a range begins with: how many rows lie before it, and their partials (engine/totals.py)."""
 
-    seen: int
-    totals: tuple[bytes, ...]
+    seen: int = 0
+    totals: tuple[bytes, ...] = ()
+    ends: tuple[int | float | None, int | float | None] = (None, None)
+    """After which place, and by which, the windows end that are answered here; for windows with a step."""
 
 
 def mapper(
@@ -90,6 +92,8 @@ class Partition:
         self.gathered: list[pa.RecordBatch] = []
         self.rows = 0
         """Of the range that is being folded."""
+        self.ends: tuple[Any, Any] = (None, None)
+        """Which windows of the range that is being answered are its own."""
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         if batch.num_rows == 0:
@@ -173,7 +177,7 @@ class Partition:
                 done = number < len(pieces) - 1
                 upto = forever(self.plan) if done or some is None else some[-1]
                 run = self._run(self._fresh(batch, first, kind), last - first)
-                rows, answers = self.carry.steps(piece, some, run, np.array([upto]))
+                rows, answers = self.carry.steps(piece, some, run, np.array([upto]), ends=self._ends(batch))
                 heads = pa.array(np.full(len(rows.run), first))
             keys = {name: one_zero(batch.column(name).take(heads)) for name in self.plan.by}
             yield from self._windows(keys, rows, answers)
@@ -181,7 +185,8 @@ class Partition:
     def _close(self) -> Iterator[pa.RecordBatch]:
         """Answer the windows of the carried key that nothing can reach any more."""
         columns = self.plan.enter_nothing()
-        rows, answers = self.carry.steps(columns, self._no_times(), self._run(False, 0), np.array([forever(self.plan)]))
+        run, upto = self._run(False, 0), np.array([forever(self.plan)])
+        rows, answers = self.carry.steps(columns, self._no_times(), run, upto, ends=self.ends)
         assert self.key is not None
         parts = zip(self.plan.by, values_of(self.key), strict=True)
         keys = {name: pa.array([part] * len(rows.run), type=self.plan.types[name]) for name, part in parts}
@@ -210,7 +215,7 @@ class Partition:
     def _fresh(self, batch: pa.RecordBatch, first: int, kind: str) -> bool:
         """True if the run that begins at this row begins a window of nothing; one that begins with more is begun."""
         begin = self.begins.get(batch.column(RANGE)[first].as_py()) if self.begins and kind == "new" else None
-        if begin is None:
+        if begin is None or not begin.seen:
             return kind == "new"
         columns, times = self.plan.enter_nothing(), self._no_times()
         if self.plan.per_event:
@@ -219,6 +224,12 @@ class Partition:
             self.carry.steps(columns, times, self._run(True, 0), np.array([0]))
         begin_with(self.carry, self.slot, begin.seen, begin.totals)
         return False
+
+    def _ends(self, batch: pa.RecordBatch) -> tuple[Any, Any]:
+        """Which windows of these rows' range are its own."""
+        begin = self.begins.get(batch.column(RANGE)[0].as_py()) if self._is_range(batch) else None
+        self.ends = (None, None) if begin is None else begin.ends
+        return self.ends
 
     def _no_times(self) -> Any:
         return frozen(np.zeros(0, dtype=np.float64 if self.plan.unit == "float" else np.int64))

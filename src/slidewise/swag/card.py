@@ -8,7 +8,32 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Card:
-    """One row of the table that `slidewise algorithms` prints and the README shows."""
+    """One row of the table that `slidewise algorithms` prints and the README shows.
+
+    Attributes
+    ----------
+    name, full_name
+        As in `ALGORITHMS`, and in words.
+    paper
+        Where it first appeared; without a paper, what it is, e.g. ``"a fold"``.
+    ordering
+        Where elements may come and go: ``"FIFO"``, or ``"any"`` place.
+    needs
+        What it asks of a monoid: ``"nothing"`` (it only folds), ``"associative"``, ``"inverse"``, ``"selective"``,
+        ``"a tally"``, ``"a tally with remove"``. Tests choose monoids by it; what it cannot serve, `refuse` refuses.
+    amortized, worst
+        ⊕ per step, on average and at worst.
+    bulk_evict
+        What evicting many at once costs.
+    space, local_size
+        Partials for n elements, in all and, where a store holds the rest, in memory.
+    custom_policy
+        How `enforce` finds what a slide policy evicts: ``"O(log n)"`` looks, ``"head by head"``, or ``"none"``.
+    external_store
+        True if its elements can live in a store.
+    compiles
+        False if it runs on Python objects alone.
+    """
 
     name: str
     full_name: str
