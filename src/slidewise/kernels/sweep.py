@@ -31,8 +31,8 @@ class Steps:
     """What an algorithm's `build` returns: its functions over one window's columns and registers.
 
     `clear(cols, R)` sets up the algorithm's own registers and extra partials for an empty window; HEAD, TAIL and LAST
-    are already set. `insert(cols, R, p)` appends p and moves TAIL. `evict(cols, R)` drops the oldest and moves HEAD; it is
-    never asked of an empty window. `query(cols, R)` gives the partial of the whole window, the identity if it is empty,
+    are already set. `insert(cols, R, p)` appends p and moves TAIL. `evict(cols, R)` drops the oldest and moves HEAD; an
+    empty window is never asked to. `query(cols, R)` gives the partial of the whole window, the identity if it is empty,
     and may rearrange what it keeps. An algorithm that drops many at once for less than one after the other has
     `evict_to(cols, R, start)`: HEAD becomes `start`, at most TAIL.
     """
