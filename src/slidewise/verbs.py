@@ -71,7 +71,7 @@ def slide(
         ``"auto"``, or a name from `slidewise.swag.ALGORITHMS`.
     threads
         How many threads; None: all cores. Answers do not depend on it. On Spark: over how many tasks one key, or rows
-        without a key, may be spread. None spreads rows without a key only, 1 nothing.
+        without a key, may be spread. None spreads rows without a key only, on four cores or more; 1 nothing.
     lateness, emit, late, idle, initial
         Streams only; see `slidewise.spark.streaming`.
     presorted

@@ -28,7 +28,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "keys": {"window": {"r": sw.trailing(50), "t": sw.trailing(40, along="order")}, "by": "k"},
     "steps": {"window": sw.trailing(30, along="order").every(7), "by": "k"},
     "session": {"window": sw.session(1), "by": "k"},
-    "ranges": {"window": sw.trailing(20)},
+    "ranges": {"window": sw.trailing(20), "threads": 3},
     "totals": {"window": sw.expanding(), "threads": 3},
     "large key": {"window": sw.trailing(20), "by": "one", "threads": 3},
 }

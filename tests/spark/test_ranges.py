@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.spark import apart, ranges, spark_types
+from slidewise.spark import apart, batch, ranges, spark_types
 from slidewise.spark.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -178,8 +178,14 @@ def test_every_core_has_rows_of_its_own(df: DataFrame, window: Any) -> None:
     assert min(rows) > sum(rows) / 10
 
 
-def test_expanding_on_two_cores_stays_in_one_task(df: DataFrame) -> None:
-    assert apart.splits_of(df, plan_of(df, "t", sw.expanding()), None) == []
+def test_two_cores_are_kept_busy_by_one_task(df: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(df, "t", sw.trailing(5))
+    assert not batch.may_cut(df, plan, None)
+    assert batch.may_cut(df, plan, 2)
+    assert not batch.may_cut(df, plan, 1)
+    monkeypatch.setattr(batch, "CORES", 2)
+    assert batch.may_cut(df, plan, None)
+    assert not batch.may_cut(df, plan_of(df, "t", sw.trailing(5), by="id"), None)
 
 
 def test_a_long_halo_means_fewer_ranges(df: DataFrame) -> None:
@@ -203,7 +209,7 @@ def test_windows_that_cannot_be_cut(df: DataFrame) -> None:
 
 
 def test_explain_says_so(df: DataFrame) -> None:
-    assert "cut into ranges" in sw.explain(df, sw.max("x"), sw.trailing(5), order="n")
+    assert "cut into ranges" in sw.explain(df, sw.max("x"), sw.trailing(5), order="n", threads=4)
     assert "one task" in sw.explain(df, sw.max("x"), sw.trailing(5), order="n", threads=1)
 
 

@@ -51,8 +51,6 @@ def splits_of(df: DataFrame, plan: Plan, threads: int | None) -> list[Split]:
     Without keys all rows are; with keys, where `threads` is given, those that have more rows than one of so many parts.
     """
     tasks = threads or parallelism(df)
-    if any(isinstance(window, Expanding) for window in plan.windows) and threads is None and tasks < 3:
-        return []  # every row is read twice: two tasks are no faster than one
     found: list[Split] = []
     first = 0
     for key, share in _heavy(df, plan, tasks) if plan.by else [((), 1.0)]:

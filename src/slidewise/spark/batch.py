@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from slidewise.engine.plan import Plan
 from slidewise.spark.apart import slide_apart, splits_of
 from slidewise.spark.partition import mapper
-from slidewise.spark.ranges import can_cut
+from slidewise.spark.ranges import CORES, can_cut, parallelism
 from slidewise.spark.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -42,8 +42,10 @@ def slide_batch(
 
 
 def may_cut(df: DataFrame, plan: Plan, threads: int | None) -> bool:
-    """True if rows without a key, or where `threads` asks for it those of one key, may go to several tasks."""
-    return threads != 1 and (not plan.by or threads is not None) and can_cut(df, plan)
+    """True if rows without a key on enough cores, or where `threads` asks for it those of one key, may be spread."""
+    if threads is None:
+        return not plan.by and parallelism(df) >= CORES and can_cut(df, plan)
+    return threads > 1 and can_cut(df, plan)
 
 
 def tie_of(df: DataFrame) -> Any:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 WORTH = 100_000
 """Rows below which one task is as good."""
 
+CORES = 4
+"""Cores from which on rows without a key are spread unasked: one task's JVM and Python keep two busy by themselves."""
+
 NEAR = 8
 """Cells in which a session may begin for a range to start with it."""
 
