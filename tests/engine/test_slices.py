@@ -60,6 +60,7 @@ def test_by_every_algorithm(algorithm: str) -> None:
     live = sw.LiveWindow(CONCAT, WINDOWS[0], algorithm)
     assert live.extend(values, times) == sw.slide(values, CONCAT, WINDOWS[0], order=times)
     assert algorithm in live.explain()
+    assert "partials for n slices" in live.explain()
 
 
 def test_only_slices_are_kept() -> None:

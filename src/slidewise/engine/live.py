@@ -221,7 +221,8 @@ class LiveWindow:
         if self.choice is None:
             return f"{self.window!r}: the first value decides which monoid {self.aggregate!r} is, and the algorithm"
         card = self.choice.structure.card
-        cost = f"⊕ per step: {card.amortized} on average, {card.worst} at worst; partials for n events: {card.space}"
+        kept = "events" if self._slices is None else "slices"
+        cost = f"⊕ per step: {card.amortized} on average, {card.worst} at worst; partials for n {kept}: {card.space}"
         return f"{self.window!r} by {card.name}: {self.choice.reason}\n{cost}"
 
     def check(self) -> None:

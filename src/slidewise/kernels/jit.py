@@ -1,7 +1,7 @@
-"""One source, two speeds: `compiled` turns a plain function into machine code, `plain` leaves it as it is.
+"""One source, two speeds: `inlined` makes a plain function a part of machine code, `plain` leaves it as it is.
 
-A structure's `build(ops, jit)` gets one of the two. Only the outermost function of a kernel is cached on disk: what it
-calls is inlined into it.
+A structure's `build(ops, jit)` gets one of the two. Only a `kernel`, the outermost function, is called from Python and
+cached on disk: what it calls is inlined into it.
 """
 
 from __future__ import annotations
@@ -15,9 +15,15 @@ Jit = Callable[[Callable[..., Any]], Any]
 
 # forceinline and _nrt: a step that is called, or that counts references to its arrays, costs more than its work does
 # (57 ns per element with both off, 7 with both on). A monoid that allocates arrays therefore runs in object mode.
-_OPTIONS = {"nogil": True, "error_model": "python", "boundscheck": False, "forceinline": True, "_nrt": False}
-
-_NO_DOOR = {"nopython": True, "no_cfunc_wrapper": True}
+_OPTIONS = {
+    "nopython": True,
+    "nogil": True,
+    "error_model": "python",
+    "boundscheck": False,
+    "forceinline": True,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,18 +31,11 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """Machine code, inlined into the kernel that calls it; compiled at first use."""
-    import numba
-
-    return numba.njit(**_OPTIONS)(function)
-
-
 def inlined(function: Callable[..., Any]) -> Any:
-    """As `compiled`, for what only machine code ever calls: with no door for Python, and no code of its own."""
+    """A part of the kernels that call it, compiled at first use; it has no door for Python, nor code of its own."""
     from slidewise.kernels.dispatch import Body
 
-    return Body(function, targetoptions=_OPTIONS | _NO_DOOR | {"no_cpython_wrapper": True})
+    return Body(function, targetoptions=_OPTIONS | {"no_cpython_wrapper": True})
 
 
 def kernel(function: Callable[..., Any], *, called: bool = True) -> Any:
@@ -48,7 +47,7 @@ def kernel(function: Callable[..., Any], *, called: bool = True) -> Any:
     from slidewise.kernels import cache
     from slidewise.kernels.dispatch import Kernel
 
-    dispatcher = Kernel(function, targetoptions=_OPTIONS | _NO_DOOR | {"no_cpython_wrapper": not called})
+    dispatcher = Kernel(function, targetoptions=_OPTIONS | {"no_cpython_wrapper": not called})
     with contextlib.suppress(cache.CannotDigest):  # then it is compiled once per process
         dispatcher._cache = cache.KernelCache(function, cache.digest(function), in_turn=called)
     return dispatcher

@@ -27,7 +27,6 @@ from slidewise.spark.recipe import plan_from
 RANGE = "__slidewise_range"
 """The column that says which range of its key's order a row is in, where keys are cut (apart.py)."""
 
-
 HALO = "__slidewise_halo"
 """The column that says whether a row is there for the windows of others: it is answered in another range."""
 
@@ -254,12 +253,7 @@ class Partition:
         """The range that was folded last."""
         if self.key is not None:
             number, totals = values_of(self.key)[-1], totals_of(self.carry, self.slot)
-            arrays = [
-                pa.array([number], pa.int32()),
-                pa.array([self.rows], pa.int64()),
-                pa.array([totals], pa.binary()),
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, [RANGE, "seen", "totals"])
+            yield pa.RecordBatch.from_pylist([{RANGE: number, "seen": self.rows, "totals": totals}], FOLDED)
         self.key, self.rows = None, 0
 
     def _times(self, batch: pa.RecordBatch) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from slidewise.kernels.jit import compiled, kernel
+from slidewise.kernels.jit import inlined, kernel
 from slidewise.kernels.registers import BASE, HEAD, MASK, OWN, TAIL
 
 SLOT, FRESH, FIRST, ANSWER_FROM, ANSWER_TO, LAST_ROW = range(6)
@@ -126,7 +126,7 @@ def step_bounds() -> Any:
     def end_of(k: int, width: Any, step: Any, steps: int) -> Any:
         return (k + steps) * step if steps > 0 else k * step + width
 
-    end_of = compiled(end_of)
+    end_of = inlined(end_of)
 
     def step_bounds(
         ring: Any,
@@ -262,7 +262,7 @@ def between_bounds() -> Any:
     def passed(t: Any, x: Any, through: bool) -> bool:
         return t < x or (through and t == x)
 
-    passed = compiled(passed)
+    passed = inlined(passed)
 
     def seek(times: Any, first: int, last: int, near: int, x: Any, through: bool) -> int:
         """The first row of `[first, last)` not before x (`through`: after x), by steps that double, then bisection."""
@@ -285,7 +285,7 @@ def between_bounds() -> Any:
                 b = middle
         return a
 
-    seek = compiled(seek)
+    seek = inlined(seek)
 
     def between_bounds(times: Any, runs: Any, low: Any, high: Any, there: Any, lo: Any, hi: Any) -> None:
         for r in range(len(runs)):
