@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.engine.arrange import one_zero
-from slidewise.engine.keyed import GONE, KeyedWindows, key_of, values_of
+from slidewise.engine.keyed import KeyedWindows, Ledger
+from slidewise.engine.keys import key_of, values_of
+from slidewise.engine.memory import SEEN
+from slidewise.engine.reach import reach_of
 from slidewise.engine.plan import make_plan
 from tests.spark.replay import (
     BY,
@@ -77,7 +80,7 @@ def test_nothing_is_final_before_wakes_at_says(window: Any, stream: list[Batch])
 
 
 def plan_has_rows(plan: Any) -> bool:
-    return any(window.rows is not None for window in plan.windows)
+    return reach_of(plan).lasting
 
 
 def one(t: float, k: str = "a", x: int = 1, tie: int = 0) -> dict[str, Any]:
@@ -138,10 +141,9 @@ def test_rows_before_the_next_window_are_dead(window: Any, live: list[bool]) -> 
     assert windows.live_rows(0, table).tolist() == live
     assert windows.is_dead(0) == (not any(live))
     assert windows.live_count() == max(sum(live), 1)
-    assert windows.ledger() is None
-    windows.drop(0, windows.live_rows(0, table))
     ledger = windows.ledger()
-    assert (ledger.column(GONE).to_pylist() if ledger else [0]) == [5 - sum(live)]
+    assert ledger is not None
+    assert ledger.column(SEEN).to_pylist() == [5]
 
 
 @pytest.mark.parametrize("by", BY, ids=str)
@@ -155,12 +157,11 @@ def test_windows_resume_after_rows_that_are_gone(by: list[str]) -> None:
     first.insert(early, 0)
     made = [first.advance(9 * SECOND)]
     live = first.live_rows(0, early)
-    first.drop(0, live)
     ledger = first.ledger()
     assert ledger is not None
     second = KeyedWindows(plan_of(window, by))
-    second.resume(ledger)
     second.insert(early.filter(pa.array(live)), 1)
+    second.resume(Ledger(ledger, first.watermark))
     second.advance(9 * SECOND, answer=False)
     second.insert(late, 2)
     made.append(second.advance(FAR))

@@ -35,14 +35,28 @@ SCHEMA = pa.schema(
 )
 CONCAT = sw.Monoid(name="concat", **MONOIDS["concat"])
 AGGREGATES = [sw.count(), sw.sum("x"), sw.max("x"), sw.stddev("x"), sw.aggregate(CONCAT, "s")]
+FEW = sw.evict_while(lambda total, old: total.n - old.n >= 3, uses={"n": sw.count()})
+PEAK = sw.evict_while(lambda total, old: old.peak < total.peak, uses={"peak": sw.max("x")}, include_current=False)
 PER_EVENT = [
     sw.trailing(3),
     sw.trailing(2, include_current=False),
     sw.trailing("3 s", min_rows=2),
     sw.trailing("2 s", ties="together"),
     {"rows": sw.trailing(4), "time": sw.trailing("2 s", include_current=False)},
+    sw.trailing("3 s", coarse="2 s"),
+    sw.around("2 s", "1.5 s"),
+    sw.expanding(),
+    sw.expanding(include_current=False, min_rows=2),
+    {"all": sw.expanding(), "rows": sw.trailing(3), "ahead": sw.around("1 s", "1 s")},
+    FEW,
+    {"peak": PEAK, "all": sw.expanding(ties="together"), "ahead": sw.around("1 s", "1 s")},
 ]
-PER_WINDOW = [sw.trailing("3 s").every("2 s"), sw.trailing("1 s").every("3 s"), sw.tumbling("2 s")]
+PER_WINDOW = [
+    sw.trailing("3 s").every("2 s"),
+    sw.trailing("1 s").every("3 s"),
+    sw.tumbling("2 s"),
+    sw.session("1 s"),
+]
 PER_ROWS = [sw.trailing(3).every(2), sw.trailing(2, min_rows=2).every(3), sw.trailing(5).every(1), sw.tumbling(4)]
 BY: list[list[str]] = [[], ["k"], ["k", "f"], ["f"]]
 

@@ -148,6 +148,8 @@ class Lane:
         """How many rows that wait its window holds."""
         self.marks = np.zeros((0, 2), dtype=self.dtype)
         """The first and the last time of each slot's open session."""
+        self.held = np.full(0, -1, dtype=np.int64)
+        """For rows that a slide policy saw before: how many of each slot it kept; -1 if it is to be asked."""
 
     @property
     def all_banks(self) -> list[Bank]:
@@ -163,6 +165,7 @@ class Lane:
                 np.concatenate([old, more]) for old in (self.seen, self.before, self.ahead)
             )
             self.marks = np.concatenate([self.marks, np.zeros((len(more), 2), dtype=self.dtype)])
+            self.held = np.concatenate([self.held, more - 1])
 
     # ---- an answer per event ----
     def ready(self, times: Any, rows: int) -> int:
@@ -205,11 +208,7 @@ class Lane:
         """`lo` and `hi` of every row, of which those up to `until` are right."""
         window, total = self.window, int(runs.starts[-1])
         if self.enforcer is not None and self.policy is not None:
-            table = self._table(runs, first, last)
-            table[:, bounds.ANSWER_TO] = until
-            lo, hi = np.zeros(total, dtype=np.int64), np.zeros(total, dtype=np.int64)
-            self.enforcer.bounds(self.policy, columns, table, lo, hi)
-            return lo, hi
+            return self._policy_bounds(self.enforcer, self.policy, columns, runs, first, until, last)
         if window.axis == "rows" or isinstance(window, Expanding):
             return self._row_bounds(times, runs, first, last)
         ahead, together = isinstance(window, Around), window.ties == "together"
@@ -221,6 +220,21 @@ class Lane:
         bounds.event_bounds()(
             times, ring, self.ring.regs, table, before, after, coarse, current, together, ahead, True, lo, hi
         )
+        return lo, hi
+
+    def _policy_bounds(
+        self, enforcer: Enforcer, bank: Bank, columns: dict[str, Column], runs: Runs, first: Any, until: Any, last: Any
+    ) -> tuple[Any, Any]:
+        """As the policy says; rows whose windows are `held` go in unasked."""
+        lo, hi = (np.zeros(int(runs.starts[-1]), dtype=np.int64) for _ in range(2))
+        table, held = self._table(runs, first, last), self.held[runs.slots]
+        table[:, bounds.ANSWER_TO] = until
+        known = held >= 0
+        begin = np.maximum(until - held, first)[known]
+        table[known, bounds.FIRST], table[known, bounds.ANSWER_FROM] = begin, until[known]
+        enforcer.bounds(bank, columns, table, lo, hi)
+        for row, start, stop in zip(begin.tolist(), first[known].tolist(), until[known].tolist(), strict=True):
+            lo[start:stop], hi[start:stop] = row, np.arange(start, stop) + 1
         return lo, hi
 
     def _row_bounds(self, times: Any, runs: Runs, first: Any, last: Any) -> tuple[Any, Any]:

@@ -2,122 +2,102 @@
 
     insert(rows) ──► pending ──advance(watermark)──► sorted by (key, order, tie) ──► Carry ──► rows with answers
 
-Per-event windows: a row is answered when the watermark reaches its time; until then an earlier one could still come.
-Windows with a step in time: answered when the watermark reaches their end; with a step of rows, when it reaches their
-last row. Nothing here depends on how rows were cut into calls or in which order they arrived; the same rows and the
-same last watermark leave the same state, which is what makes a crash harmless. Cost per call: a sort of the rows that
-became final, and the sweep.
+Per-event windows: a row is answered when the watermark reaches its time, or the end of what its window looks ahead to;
+until then an earlier one could still come. Windows with a step in time, and sessions: answered when the watermark
+reaches their end; with a step of rows, when it reaches their last row. Nothing here depends on how rows were cut into
+calls or in which order they arrived; the same rows and the same last watermark leave the same state, which is what
+makes a crash harmless. Cost per call: a sort of the rows that became final, and the sweep.
 
-Rows may be forgotten once no later answer can cover them, but a step of rows numbers them from the start of the stream:
-the *ledger* is how many rows of each key are stored nowhere any more. What is forgotten of a key is always older than
-what any window still needs, so windows built from a ledger and the rows that are left number those rows as before.
+Rows may be forgotten once no later answer can cover them (engine/reach.py). What cannot be had from the rows that are
+left is in the *ledger* (engine/memory.py), written down as of some watermark. Windows are built again from a ledger and
+the rows: those up to its watermark go into the windows as they were, then the totals are set to what it says.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from slidewise.engine.answers import Answers
-from slidewise.engine.arrange import counting_sort, key_codes, times_of
+from slidewise.engine.arrange import times_of
+from slidewise.engine.arrivals import TIE, Stretches, stretches
 from slidewise.engine.carry import Carry, Runs
-from slidewise.engine.columns import to_arrow, to_column
+from slidewise.engine.columns import to_arrow
+from slidewise.engine.keys import BEGINNING, Keys
+from slidewise.engine.memory import (
+    GONE,
+    MEMORY,
+    NEWEST,
+    SEEN,
+    held_by_policies,
+    lane_rows,
+    memory_of,
+    recall,
+    remembers,
+)
+from slidewise.engine.origins import ORIGIN, ROW, WAITS, Origins
 from slidewise.engine.plan import Plan
+from slidewise.engine.reach import reach_of
 
-TIE, ORIGIN, ROW = "__tie", "__origin", "__row"
-"""Hidden columns: the tie-breaker of equal order, the batch of rows a row came in, and its number there."""
+__all__ = ["BEGINNING", "HIDDEN", "TIE", "KeyedWindows", "Ledger", "answers_to_arrow"]
 
-GONE = "__gone"
-"""The column of a ledger that holds the number of rows."""
-
-HIDDEN = (TIE, ORIGIN, ROW, GONE)
-
-BEGINNING = -(2**62)
-"""A watermark before all time."""
+HIDDEN = (TIE, ORIGIN, ROW, SEEN, NEWEST, MEMORY, GONE)
+"""Names of columns that a stream uses itself."""
 
 NO_TIMES = np.zeros(0, dtype=np.int64)
+NO_RUNS = Runs(NO_TIMES, np.zeros(0, dtype=np.bool_), np.zeros(1, dtype=np.int64))
 
 
-@dataclass
-class _Origin:
-    """What became of rows inserted together: their newest time and, for windows of rows, each one's slot and position.
+@dataclass(frozen=True)
+class Ledger:
+    """What the windows of each key had come to at a watermark, beside the rows that are left of them."""
 
-    Slot -1 is a row that still waits.
-    """
-
-    newest: int
-    slots: Any
-    positions: Any
+    table: pa.Table
+    watermark: int
 
 
 class KeyedWindows:
-    """Live windows by key under one plan, and the rows that wait for the watermark."""
+    """Live windows by key under one plan, and the rows that wait for the watermark.
 
-    def __init__(self, plan: Plan, watermark: int = BEGINNING) -> None:
+    `idle`, in units of `order`: a key that is silent for longer begins anew. `hold` rows of each key wait in any case,
+    so that their answers can be had again. Windows that end by `from_time` are history and not answered.
+    """
+
+    def __init__(self, plan: Plan, *, idle: Any = None, hold: int = 0, from_time: int = BEGINNING) -> None:
         self.plan = plan
-        self.watermark = watermark
+        self.watermark = BEGINNING
+        self.from_time = from_time
         self.pending: pa.Table | None = None
-        self._carry = Carry(plan)
-        self._slots: dict[tuple[Any, ...], int] = {}
-        self._keys: dict[int, tuple[Any, ...]] = {}
-        self._seen = np.zeros(8, dtype=np.int64)
-        self._gone = np.zeros(8, dtype=np.int64)
-        self._newest = np.full(8, BEGINNING, dtype=np.int64)
-        self._origins: dict[int, _Origin] = {}
-        self._width = max((plan.extent(w) for w in plan.windows if w.by_time), default=0)
-        of_rows = [w.rows + (0 if w.include_current else 1) for w in plan.windows if w.rows is not None]
-        self._rows = max(of_rows, default=0)
-        step = plan.windows[0].step or 0
-        self._at_once = plan.per_event or not plan.windows[0].by_time
-        """True if a row goes into the windows as soon as the watermark reaches it."""
-        self.numbers_rows = self._at_once and not plan.per_event
-        """True if answers say which row of its key they are at, so that rows must be counted for ever."""
-        self._step = 0 if self._at_once else plan.in_units(step)
-        self._row_step = step if self.numbers_rows else 1
-
-    def resume(self, ledger: pa.Table) -> None:
-        """Go on after rows that are stored nowhere any more; before any row is inserted."""
-        columns = [ledger.column(name).to_pylist() for name in self.plan.by]
-        slots, fresh = self._slots_for(columns, ledger.num_rows)
-        gone = ledger.column(GONE).to_numpy()
-        nothing = Runs(slots, fresh, np.zeros(len(slots) + 1, dtype=np.int64))
-        self._carry.steps(self.plan.enter_nothing(), NO_TIMES, nothing, np.zeros(len(slots)), answer=False)
-        self._carry.resume(slots, gone)
-        self._seen[slots] = self._gone[slots] = gone
-
-    def ledger(self) -> pa.Table | None:
-        """The keys of which rows are gone from storage, and how many; None if nothing is, or rows are not numbered."""
-        slots = np.nonzero(self._gone)[0]
-        return pa.table({**self._key_columns(slots), GONE: pa.array(self._gone[slots])}) if len(slots) else None
+        self.reach = reach_of(plan, hold)
+        self.idle = None if idle is None else max(idle, self.reach.width)
+        self.carry = Carry(plan)
+        self.keys = Keys(plan, self.carry)
+        self.origins = Origins(self.reach.tracked)
+        self.keeps_ledger = self.reach.numbers or remembers(self.carry)
+        """True if rows must not go without a ledger."""
 
     # ---- rows in ----
     def is_late(self, table: pa.Table) -> Any:
         """Which rows come too late: not after the watermark; with a step in time, if all their windows are closed."""
         times = self.times(table)
         late = times <= self.watermark
-        if not self._at_once:
-            late &= np.floor_divide(times, self._step) * self._step + self._width <= self.watermark
+        if not self.reach.at_once:
+            step = self.reach.step
+            late &= np.floor_divide(times, step) * step + self.reach.width <= self.watermark
         return late
 
-    def insert(self, table: pa.Table, origin: int) -> None:
-        """Take rows that are not late; `origin` names this set of rows from now on."""
-        n = table.num_rows
-        placed = n if self._rows else 0
+    def insert(self, table: pa.Table, origin: int, *, seeded: bool = False) -> None:
+        """Take rows that are not late; `origin` names this set of rows from now on. `seeded`: they are history."""
         newest = int(self.times(table).max(initial=BEGINNING))
-        self._origins[origin] = _Origin(newest, np.full(placed, -1), np.zeros(placed, dtype=np.int64))
-        table = table.append_column(ORIGIN, pa.array(np.full(n, origin, dtype=np.int64)))
-        table = table.append_column(ROW, pa.array(np.arange(n, dtype=np.int64)))
+        table = self.origins.add(origin, table, newest, seeded)
         self.pending = table if self.pending is None else pa.concat_tables([self.pending, table])
 
     def must_reorder(self, times: Any) -> bool:
         """True if rows of these times belong before rows already in a window: then build anew from all rows."""
-        return not self._at_once and bool((times < self._applied_to()).any())
+        return not self.reach.at_once and bool((times < self._applied_to()).any())
 
     def times(self, table: pa.Table) -> Any:
         """The order column as int64 units since the epoch."""
@@ -132,42 +112,92 @@ class KeyedWindows:
         """
         before = self._applied_to()
         self.watermark = max(self.watermark, watermark)
-        made = None
-        if self._applied_to() > before:
-            rows = self._take_final()
-            made = self._answer_events(rows, answer) if self.plan.per_event else self._answer_steps(rows, answer)
+        made = self._answer(answer, None) if self._applied_to() > before else None
         self._forget_keys()
         return made
 
+    def resume(self, ledger: Ledger) -> None:
+        """Put the rows up to a ledger's watermark into the windows as they were then; before any other `advance`."""
+        self.watermark = ledger.watermark
+        self._answer(False, ledger.table)
+        columns = [ledger.table.column(name).to_pylist() for name in self.plan.by]
+        slots, fresh = self._placed(columns, ledger.table.num_rows)
+        if MEMORY in ledger.table.column_names:
+            recall(self.carry, slots, ledger.table.column(MEMORY).combine_chunks())
+        if self.reach.numbers:
+            seen = ledger.table.column(GONE if GONE in ledger.table.column_names else SEEN).to_numpy()
+            self.keys.seen[slots[fresh]] = seen[fresh]  # the others were counted on
+            self.carry.resume(slots, self.keys.seen[slots])
+        if NEWEST in ledger.table.column_names:
+            newest = ledger.table.column(NEWEST).to_numpy()
+            self.keys.newest[slots] = np.maximum(self.keys.newest[slots], newest)
+
+    def ledger(self) -> pa.Table | None:
+        """What must be remembered as of this watermark; None if nothing must."""
+        slots = self.keys.slots
+        if not len(slots) or not self.keeps_ledger:
+            return None
+        columns: dict[str, Any] = self.keys.columns(slots)
+        columns |= {SEEN: pa.array(self.keys.seen[slots]), NEWEST: pa.array(self.keys.newest[slots])}
+        memory = memory_of(self.carry, slots)
+        return pa.table(columns if memory is None else {**columns, MEMORY: memory})
+
     def wakes_at(self) -> int | None:
         """The earliest watermark that makes something final or, if nothing waits, empties all windows; None: never."""
-        if self._at_once:
-            if self.pending is not None:
-                return int(self.times(self.pending).min())
-            return self._empty_at()
-        if self.pending is None and not self._slots:
-            return None
-        k = (self.watermark - self._width) // self._step + 1
-        if self.pending is not None and not self._slots:
-            k = max(k, (int(self.times(self.pending).min()) - self._width) // self._step + 1)
-        return k * self._step + self._width
+        if not self.reach.at_once:
+            return self._next_step()
+        found = []
+        if self.pending is not None:
+            times = self.times(self.pending)
+            times = times[times > self.watermark - self.reach.ahead]
+            found += [int(times.min()) + self.reach.ahead] if len(times) else []
+        newest = self.keys.newest[self.keys.slots]
+        if len(newest) and not self.plan.per_event and not self.reach.numbers:
+            found.append(int(newest.min()) + self.reach.width)  # a session ends
+        elif len(newest) and self._outlives is not None and (self.reach.ahead_rows or not found):
+            found.append(int(newest.min() if self.reach.ahead_rows else newest.max()) + self._outlives)
+        return min(found, default=None)
 
-    def _empty_at(self) -> int | None:
-        """The watermark at which the last key is forgotten; None if there is none, or windows of rows never empty."""
-        if self._rows or not self._slots:
-            return None
-        return int(self._newest[np.fromiter(self._slots.values(), dtype=np.int64)].max()) + self._width
+    @property
+    def _outlives(self) -> Any:
+        """How long after its newest row a key is forgotten; None: never."""
+        return self.idle if self.reach.lasting else self.reach.width
 
     @property
     def keys_alive(self) -> int:
         """Keys that have a window now."""
-        return len(self._slots)
+        return len(self.keys)
+
+    def _next_step(self) -> int | None:
+        width, step = self.reach.width, self.reach.step
+        if self.pending is None and not len(self.keys):
+            return None
+        k = (self.watermark - width) // step + 1
+        if self.pending is not None and not len(self.keys):
+            k = max(k, (int(self.times(self.pending).min()) - width) // step + 1)
+        return int(k * step + width)
 
     def _applied_to(self) -> int:
-        """Rows before this time are in the windows."""
-        if self._at_once:
+        """Rows before this time are in the windows, or wait for what their windows look ahead to."""
+        if self.reach.at_once:
             return self.watermark + 1
-        return ((self.watermark - self._width) // self._step) * self._step + self._width
+        width, step = self.reach.width, self.reach.step
+        return int(((self.watermark - width) // step) * step + width)
+
+    def _answer(self, answer: bool, ledger: pa.Table | None) -> pa.Table | None:
+        """Take the rows that are final; put them into the windows; what these answer."""
+        rows = self._take_final()
+        parts: list[pa.Table | None] = []
+        for part in () if rows is None else stretches(self.plan, rows, self.times(rows), self.idle):
+            self._forget_silent(part)
+            if self.plan.per_event:
+                parts.append(self._answer_events(part, answer, ledger))
+            else:
+                parts.append(self._answer_steps(part, answer, ledger))
+        if not parts and not self.plan.per_event and not self.reach.numbers:
+            parts = [self._answer_steps(None, answer, ledger)]
+        found = [part for part in parts if part is not None]
+        return pa.concat_tables(found) if found else None
 
     def _take_final(self) -> pa.Table | None:
         if self.pending is None:
@@ -179,197 +209,198 @@ class KeyedWindows:
         self.pending = None if final.all() else self.pending.filter(pa.array(~final))
         return rows
 
-    def _sorted_runs(self, rows: pa.Table) -> tuple[pa.Table, Any, Runs, Any]:
-        """Rows by key, order and tie; their times, their runs, and the first row of each run."""
-        codes, groups = key_codes([rows.column(name) for name in self.plan.by], rows.num_rows)
-        times = self.times(rows)
-        places = self._places(rows, times, codes, groups)
-        rows = rows.take(pa.array(places)).combine_chunks()
-        starts = np.array([0, rows.num_rows])
-        if codes is not None:
-            moved = codes[places]
-            changes = np.nonzero(moved[1:] != moved[:-1])[0] + 1
-            starts = np.concatenate([[0], changes, [rows.num_rows]])
-        slots, fresh = self._slots_of(rows, starts[:-1])
-        times = np.ascontiguousarray(times[places])
-        times.flags.writeable = False
-        return rows, times, Runs(slots, fresh, starts.astype(np.int64)), starts[:-1]
+    def _give_back(self, rows: pa.Table) -> None:
+        """These rows still wait."""
+        self.pending = rows if self.pending is None else pa.concat_tables([self.pending, rows])
 
-    def _places(self, rows: pa.Table, times: Any, codes: Any, groups: int) -> Any:
-        """The permutation that sorts rows by key, order and tie."""
-        places = np.argsort(times, kind="stable")  # quick where rows come nearly in order
-        if codes is not None:
-            places = places[counting_sort(codes[places], groups)[0]]
-        moved = times[places]
-        equal = moved[1:] == moved[:-1]
-        if codes is not None:
-            equal &= codes[places[1:]] == codes[places[:-1]]
-        if not equal.any():
-            return places
-        tied = np.nonzero(np.append(equal, False) | np.insert(equal, 0, False))[0]
-        group = np.cumsum(np.insert(~equal, 0, True))[tied]
-        some = rows.take(pa.array(places[tied]))
-        by = [some.column(TIE).to_numpy()] if TIE in rows.column_names else []
-        by.extend(_ranks(some.column(name)) for name in reversed(self.plan.order[1:]))
-        places[tied] = places[tied][np.lexsort([*by, group])]
-        return places
-
-    def _slots_of(self, rows: pa.Table, firsts: Any) -> tuple[Any, Any]:
-        heads = [rows.column(name).take(pa.array(firsts)).to_pylist() for name in self.plan.by]
-        return self._slots_for(heads, len(firsts))
-
-    def _slots_for(self, columns: list[list[Any]], length: int) -> tuple[Any, Any]:
-        """The slots of keys given as columns, and which of them are new."""
-        keys = [key_of(key) for key in zip(*columns, strict=True)] if columns else [()] * length
-        slots, fresh = np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=np.bool_)
-        for k, key in enumerate(keys):
-            slot = self._slots.get(key)
-            if slot is None:
-                slot = self._carry.add_slot()
-                self._slots[key], self._keys[slot], fresh[k] = slot, key, True
-                if slot >= len(self._seen):
-                    self._seen = np.concatenate([self._seen, np.zeros_like(self._seen)])
-                    self._gone = np.concatenate([self._gone, np.zeros_like(self._gone)])
-                    self._newest = np.concatenate([self._newest, np.full_like(self._newest, BEGINNING)])
-                self._seen[slot] = 0
-            slots[k] = slot
+    def _placed(self, columns: list[list[Any]], length: int) -> tuple[Any, Any]:
+        """The slots of these keys, and which of them are new; the windows of those are empty."""
+        slots, fresh = self.keys.place(columns, length)
+        if fresh.any():
+            made = slots[fresh]
+            none = np.zeros(len(made) + 1, dtype=np.int64)
+            nothing = Runs(made, np.ones(len(made), dtype=np.bool_), none)
+            if self.plan.per_event:
+                self.carry.events(self.plan.enter_nothing(), NO_TIMES, nothing, answer=False)
+            else:
+                self.carry.steps(self.plan.enter_nothing(), NO_TIMES, nothing, np.zeros(len(made)), answer=False)
         return slots, fresh
 
-    def _note(self, rows: pa.Table, times: Any, runs: Runs) -> None:
+    def _runs(self, part: Stretches, ledger: pa.Table | None) -> Runs:
+        """The stretches as runs of slots; with a ledger, they end where it says."""
+        columns = part.keys(self.plan.by)
+        if ledger is None:
+            return Runs(*self.keys.place(columns, len(part)), part.starts)
+        slots, fresh = self._placed(columns, len(part))
+        known = self.keys.find([ledger.column(name).to_pylist() for name in self.plan.by], ledger.num_rows)
+        place = np.full(len(self.keys.seen), -1)
+        place[known[known >= 0]] = np.nonzero(known >= 0)[0]
+        at = np.where(part.last, place[slots], -1)
+        mine, rows = slots[at >= 0], at[at >= 0]
+        sizes = np.diff(part.starts)[at >= 0]
+        if self.reach.numbers:
+            before = _rows_before(ledger, rows, sizes)
+            self.carry.resume(mine, before)
+            self.keys.seen[mine] = before
+        if MEMORY in ledger.column_names:
+            memory = ledger.column(MEMORY).combine_chunks()
+            for lane, held in held_by_policies(self.carry, memory):
+                lane.held[mine] = held[rows]
+        return Runs(slots, np.zeros(len(slots), dtype=np.bool_), part.starts)
+
+    def _note(self, rows: pa.Table, part: Stretches, slots: Any, taken: Any) -> None:
         """Remember where each row went, so that it is known when it may be forgotten."""
-        first, last = runs.starts[:-1], runs.starts[1:]
-        sizes = last - first
-        if self._rows:
-            slot = np.repeat(runs.slots, sizes)
-            position = np.arange(len(slot)) - np.repeat(first - self._seen[runs.slots], sizes)
-            origin, row = rows.column(ORIGIN).to_numpy(), rows.column(ROW).to_numpy()
-            for one in np.unique(origin).tolist():
-                mine = origin == one
-                self._origins[one].slots[row[mine]] = slot[mine]
-                self._origins[one].positions[row[mine]] = position[mine]
-        self._seen[runs.slots] += sizes
-        self._newest[runs.slots] = np.maximum(self._newest[runs.slots], times[last - 1])
+        slot = np.repeat(slots, taken)
+        first = np.cumsum(taken) - taken
+        position = np.arange(len(slot)) - np.repeat(first - self.keys.seen[slots], taken)
+        self.origins.note(rows, slot, position)
+        self.keys.seen[slots] += taken
+        self.keys.newest[slots] = np.maximum(self.keys.newest[slots], part.times[part.starts[1:] - 1])
 
-    def _answer_events(self, rows: pa.Table | None, answer: bool) -> pa.Table | None:
-        if rows is None:
-            return None
-        rows, times, runs, _ = self._sorted_runs(rows)
+    def _answer_events(self, part: Stretches, answer: bool, ledger: pa.Table | None) -> pa.Table | None:
+        runs = self._runs(part, ledger)
+        rows, upto = part.rows, self._upto(part)
         columns = self.plan.enter(rows.column, rows.num_rows)
-        answers = self._carry.events(columns, times, runs, answer=answer)
-        self._note(rows, times, runs)
-        return _with_answers(rows.drop_columns([ORIGIN, ROW]), answers)
+        answers = self.carry.events(columns, part.times, runs, upto=upto, answer=answer)
+        sizes = np.diff(part.starts)
+        if upto is not None and (upto < sizes).any():
+            nth = np.arange(rows.num_rows) - np.repeat(part.starts[:-1], sizes)
+            done = nth < np.repeat(upto, sizes)
+            self._give_back(rows.filter(pa.array(~done)))
+            rows = rows.filter(pa.array(done))
+        self._note(rows, part, runs.slots, sizes if upto is None else upto)
+        for lane in self.carry.lanes:
+            lane.held[:] = -1
+        history = self.origins.seeded(rows)
+        made = _with_answers(rows.drop_columns([ORIGIN, ROW]), answers)
+        made = made if history is None else made.filter(pa.array(~history))
+        return made if made.num_rows else None
 
-    def _answer_steps(self, rows: pa.Table | None, answer: bool) -> pa.Table | None:
-        columns, times = self.plan.enter_nothing(), NO_TIMES
-        runs = Runs(NO_TIMES, np.zeros(0, dtype=np.bool_), np.zeros(1, dtype=np.int64))
-        if rows is not None:
-            rows, times, runs, _ = self._sorted_runs(rows)
-            columns = self.plan.enter(rows.column, rows.num_rows)
-        everyone = runs if self.numbers_rows else self._with_idle(runs)
+    def _upto(self, part: Stretches) -> Any:
+        """How many rows of each stretch have an answer that nothing can change any more; None: all."""
+        if not self.reach.ahead and not self.reach.ahead_rows:
+            return None
+        first, last = part.starts[:-1], part.starts[1:]
+        seen = np.add.reduceat(part.times + self.reach.ahead <= self.watermark, first).astype(np.int64)
+        upto = np.minimum(seen, np.maximum(last - first - self.reach.ahead_rows, 0))
+        if self.idle is None:
+            return upto
+        ended = ~part.last | (part.times[last - 1] + self.idle <= self.watermark)  # nothing more can come
+        return np.where(ended, last - first, upto)
+
+    def _answer_steps(self, part: Stretches | None, answer: bool, ledger: pa.Table | None) -> pa.Table | None:
+        columns, times, runs = self.plan.enter_nothing(), NO_TIMES, NO_RUNS
+        if part is not None:
+            runs, times = self._runs(part, ledger), part.times
+            columns = self.plan.enter(part.rows.column, part.rows.num_rows)
+        everyone = runs if self.reach.numbers else self._with_idle(runs)
         if not len(everyone):
             return None
-        upto = np.full(len(everyone), self.watermark)
-        windows, answers = self._carry.steps(columns, times, everyone, upto, answer=answer)
-        if rows is not None:
-            self._note(rows, times, runs)
+        before = self.keys.seen[everyone.slots].copy()
+        after = None if self.reach.numbers else self.from_time
+        upto = np.full(len(everyone), self.watermark + (1 if self.reach.at_once else 0))  # a session ends before it
+        windows, answers = self.carry.steps(columns, times, everyone, upto, answer=answer, ends=(after, None))
+        history = None
+        if part is not None:
+            history = self.origins.seeded(part.rows)
+            self._note(part.rows, part, runs.slots, np.diff(part.starts))
         if not len(windows.run):
             return None
-        made = self._key_columns(everyone.slots[windows.run])
+        made = self.keys.columns(everyone.slots[windows.run])
         for field, bound in zip(self.plan.window_fields(), (windows.starts, windows.ends), strict=True):
             made[field.name] = pa.array(bound)
-            if not self.numbers_rows:
+            if not self.reach.numbers:
                 made[field.name] = made[field.name].view(pa.timestamp("us", tz=field.type.tz)).cast(field.type)
-        return _with_answers(pa.table(made), answers)
+        table = _with_answers(pa.table(made), answers)
+        if not self.reach.numbers:
+            return table if self.from_time == BEGINNING else table.filter(pa.array(windows.ends > self.from_time))
+        if history is None:
+            return table
+        ends_at = everyone.starts[windows.run] + windows.ends - before[windows.run] - 1  # the row that closed it
+        return table.filter(pa.array(~history[ends_at]))
 
     def _with_idle(self, runs: Runs) -> Runs:
-        """These runs, and an empty one for each other key: its windows may end as well."""
-        idle = np.setdiff1d(np.fromiter(self._slots.values(), dtype=np.int64), runs.slots)
+        """These runs, and an empty one for each other key whose windows may end as well."""
+        slots = self.keys.slots
+        if self.reach.at_once:
+            slots = slots[self.keys.newest[slots] + self.reach.width <= self.watermark]
+        idle = np.setdiff1d(slots, runs.slots)
         return Runs(
             np.concatenate([runs.slots, idle]),
             np.concatenate([runs.fresh, np.zeros(len(idle), dtype=np.bool_)]),
             np.concatenate([runs.starts, np.full(len(idle), runs.starts[-1])]),
         )
 
-    def _key_columns(self, slots: Any) -> dict[str, pa.Array]:
-        """The keys of these slots, column by column."""
-        keys = [values_of(self._keys[slot]) for slot in slots.tolist()]
-        return {
-            name: pa.array([key[k] for key in keys], type=self.plan.types[name]) for k, name in enumerate(self.plan.by)
-        }
-
     # ---- forgetting ----
     def _forget_keys(self) -> None:
-        """Give up the slots of keys whose time windows have emptied; windows of rows never empty."""
-        if self._rows or not self._slots:
+        """Give up the keys whose windows have emptied, or that were silent for too long."""
+        if self._outlives is None or not len(self.keys):
             return
-        slots = np.fromiter(self._slots.values(), dtype=np.int64)
-        for slot in slots[self._newest[slots] + self._width <= self.watermark].tolist():
-            del self._slots[self._keys.pop(slot)]
-            self._newest[slot] = BEGINNING
-            self._carry.release(slot)
+        slots = self.keys.slots
+        self._forget(slots[self.keys.newest[slots] + self._outlives <= self.watermark])
+
+    def _forget_silent(self, part: Stretches) -> None:
+        """Keys that come back after too long a silence begin anew."""
+        if self.idle is None:
+            return
+        slots = self.keys.find(part.keys(self.plan.by), len(part))
+        there = slots >= 0
+        silent = part.times[part.starts[:-1]][there] - self.keys.newest[slots[there]] > self.idle
+        self._forget(slots[there][silent])
+
+    def _forget(self, slots: Any) -> None:
+        if len(slots):
+            self.origins.forget(slots)
+            self.keys.forget(slots)
 
     def is_dead(self, origin: int) -> bool:
         """True if no row of an origin matters any more; O(1) for windows by time, O(rows) for windows of rows."""
-        kept = self._origins[origin]
-        if kept.newest >= self._applied_to() or (self._width and kept.newest + self._width > self.watermark):
+        kept, width = self.origins[origin], self.reach.width
+        if kept.newest >= self._applied_to() or (width and kept.newest + width > self.watermark):
             return False
-        return not self._rows or not (kept.positions >= self._needed_from(kept.slots)).any()
+        return not self.reach.tracked or not self._needed(kept.slots, kept.positions).any()
+
+    def _needed(self, slots: Any, positions: Any) -> Any:
+        """Which of these rows wait, or are in windows that are kept as rows."""
+        found, placed = slots == WAITS, slots >= 0
+        found[placed] = positions[placed] >= self._needed_from(slots[placed])
+        return found
 
     def _needed_from(self, slots: Any) -> Any:
-        """The position of the first row that a later answer of each slot covers; windows of rows only."""
-        return (self._seen[slots] // self._row_step + 1) * self._row_step - self._rows
+        """The position of the first row that a later answer of each slot covers; where rows are tracked."""
+        seen, step = self.keys.seen[slots], self.reach.row_step
+        first = (seen // step + 1) * step - self.reach.rows if self.reach.rows else seen
+        for lane in self.carry.lanes if self.reach.measured else ():
+            if lane.policy is not None or not self.plan.per_event:
+                first = np.minimum(first, seen - lane_rows(lane, slots))
+        return first
 
     def live_rows(self, origin: int, table: pa.Table) -> Any:
         """Which rows of an origin still matter: they wait for the watermark, or some later answer may cover them."""
-        kept, times = self._origins[origin], self.times(table)
+        kept, times = self.origins[origin], self.times(table)
         live = times >= self._applied_to()
-        if self._width:
-            live |= times + self._width > self.watermark
-        if self._rows:
-            live |= (kept.slots >= 0) & (kept.positions >= self._needed_from(kept.slots))
+        if self.reach.width:
+            live |= times + self.reach.width > self.watermark
+        if self.reach.tracked:
+            live |= self._needed(kept.slots, kept.positions)
         return live
 
     def live_count(self) -> int | None:
         """How many rows and counts matter at most, where some window is of rows; None where time alone decides."""
-        if not self._rows:
+        if not self.reach.tracked:
             return None
         waiting = 0 if self.pending is None else self.pending.num_rows
-        slots = np.fromiter(self._slots.values(), dtype=np.int64)
-        by_time = (len(kept.slots) for kept in self._origins.values() if kept.newest + self._width > self.watermark)
-        covered = np.maximum(self._seen[slots] - np.maximum(self._needed_from(slots), 0), 1 if self.numbers_rows else 0)
-        return waiting + int(covered.sum()) + (sum(by_time) if self._width else 0)
-
-    @property
-    def origins(self) -> set[int]:
-        """The origins whose rows are remembered."""
-        return set(self._origins)
-
-    def drop(self, origin: int, kept: Any = None) -> None:
-        """The rows of this origin are gone from storage, but for those (a mask) that are stored again under another."""
-        slots = self._origins.pop(origin).slots
-        if self.numbers_rows:
-            self._gone += np.bincount(slots if kept is None else slots[~kept], minlength=len(self._gone))
+        slots, width = self.keys.slots, self.reach.width
+        fewest = 1 if self.reach.numbers else 0
+        covered = np.maximum(self.keys.seen[slots] - np.maximum(self._needed_from(slots), 0), fewest)
+        return waiting + int(covered.sum()) + (self.origins.kept_longer(self.watermark - width) if width else 0)
 
 
-def _ranks(column: pa.ChunkedArray) -> Any:
-    """Numbers in the order of the values."""
-    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_temporal(column.type):
-        return to_column(column).values
-    return pc.rank(column, tiebreaker="dense").to_numpy()
-
-
-def key_of(values: Iterable[Any]) -> tuple[Any, ...]:
-    """A key that can be compared and looked up: NaN equals itself, zero has no sign."""
-    return tuple(_key_part(value) if isinstance(value, float) else value for value in values)
-
-
-def _key_part(value: float) -> Any:
-    return ("nan",) if math.isnan(value) else value + 0.0
-
-
-def values_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The values of a key."""
-    return tuple(math.nan if part == ("nan",) else part for part in key)
+def _rows_before(ledger: pa.Table, rows: Any, sizes: Any) -> Any:
+    """How many rows of these keys came before so many that are stored."""
+    if GONE in ledger.column_names:
+        return ledger.column(GONE).to_numpy()[rows]
+    return ledger.column(SEEN).to_numpy()[rows] - sizes
 
 
 def _with_answers(table: pa.Table, answers: list[Answers]) -> pa.Table:

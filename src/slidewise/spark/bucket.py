@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from slidewise.engine.keyed import BEGINNING, KeyedWindows
+from slidewise.engine.keyed import BEGINNING, KeyedWindows, Ledger
 from slidewise.engine.plan import Plan
 from slidewise.errors import LateEventError
 from slidewise.spark.pack import from_packet, to_packet
@@ -27,6 +27,7 @@ CACHED = 256
 SMALL_PAGE = 64 * 1024
 MANY_PAGES = 64
 FEW_ROWS = 65_536
+FEW_KEYS = 1_024
 
 _cache: OrderedDict[tuple[str, ...], tuple[str, KeyedWindows]] = OrderedDict()
 
@@ -47,8 +48,11 @@ class Emitted:
 class Bucket:
     """One bucket during one call of the stateful operator."""
 
-    def __init__(self, plan: Plan, store: PageStore, name: tuple[str, ...], late: str) -> None:
+    def __init__(
+        self, plan: Plan, store: PageStore, name: tuple[str, ...], late: str, *, idle: int | None = None
+    ) -> None:
         self.plan = plan
+        self.idle = idle
         self.store = store
         self.name = name
         self.late = late
@@ -96,18 +100,28 @@ class Bucket:
         return self._rebuilt()
 
     def _rebuilt(self) -> KeyedWindows:
-        windows = KeyedWindows(self.plan)
+        windows = self._empty()
+        ledger = None
         if self.record.ledger is not None:
-            windows.resume(self._read(self.record.ledger))
-        return self._caught_up(windows, {page.id: self._read(page) for page in self.record.pages})
+            at = self.record.watermark if self.record.ledger_at is None else self.record.ledger_at
+            ledger = Ledger(self._read(self.record.ledger), at)
+        return self._caught_up(windows, {page.id: self._read(page) for page in self.record.pages}, ledger)
 
-    def _caught_up(self, windows: KeyedWindows, tables: dict[int, pa.Table]) -> KeyedWindows:
+    def _empty(self) -> KeyedWindows:
+        history = BEGINNING if self.record.from_time is None else self.record.from_time
+        return KeyedWindows(self.plan, idle=self.idle, from_time=history)
+
+    def _caught_up(
+        self, windows: KeyedWindows, tables: dict[int, pa.Table], ledger: Ledger | None = None
+    ) -> KeyedWindows:
         """Take the rows of these pages as of the record's watermark; what is answered on the way went out long ago."""
         for page, table in tables.items():
-            windows.insert(table, page)
+            windows.insert(table, page, seeded=page in self.record.seeds)
+        if ledger is not None:
+            windows.resume(ledger)
         windows.advance(self.record.watermark, answer=False)
-        for gone in windows.origins - {page.id for page in self.record.pages}:
-            windows.drop(gone)
+        for gone in windows.origins.numbers - {page.id for page in self.record.pages}:
+            windows.origins.drop(gone)
         return windows
 
     def _read(self, page: Page) -> pa.Table:
@@ -133,11 +147,13 @@ class Bucket:
         else:
             self.windows.insert(table, page.id)
 
-    def _write(self, table: pa.Table, token: str) -> Page:
+    def _write(self, table: pa.Table, token: str, *, seeded: bool = False) -> Page:
         stored = to_packet(table)
         page = Page(self.record.next_id, table.num_rows, len(stored), token)
         self.record.next_id += 1
         self.record.pages.append(page)
+        if seeded:
+            self.record.seeds.append(page.id)
         self.store.write_page(page.id, stored)
         return page
 
@@ -145,7 +161,8 @@ class Bucket:
     def _forget(self, token: str) -> None:
         """Drop dead pages, oldest first; rewrite all as one where they are mostly dead, or many and small."""
         dead = list(itertools.takewhile(lambda page: self.windows.is_dead(page.id), self.record.pages))
-        if sum(page.bytes for page in dead) > self._ledger_bytes():  # so that ledgers cost no more than rows do
+        enough = sum(page.bytes for page in dead) > self._ledger_bytes()  # so that ledgers cost no more than rows do
+        if enough or self._mostly_forgotten():
             for page in dead:
                 self._remove(page)
             self._write_ledger(token)
@@ -155,33 +172,45 @@ class Bucket:
         if mostly_dead or many_small:
             self._compact(token)
 
+    def _mostly_forgotten(self) -> bool:
+        """True if most keys of the ledger have no windows any more."""
+        alive, ledger = self.windows.keys_alive, self.record.ledger
+        return ledger is not None and (not alive or ledger.rows > 2 * alive + FEW_KEYS)
+
     def _compact(self, token: str) -> None:
-        parts = []
+        parts: dict[bool, list[pa.Table]] = {True: [], False: []}
         for page in list(self.record.pages):
             table = self._read(page)
             live = self.windows.live_rows(page.id, table)
-            parts.append(table.filter(pa.array(live)))
-            self._remove(page, live)
+            parts[page.id in self.record.seeds].append(table.filter(pa.array(live)))
+            self._remove(page)
         self._write_ledger(token)
-        table = pa.concat_tables(parts).combine_chunks()
-        if table.num_rows:
-            self._write(table, token)
+        for seeded, tables in parts.items():
+            table = pa.concat_tables(tables).combine_chunks() if tables else None
+            if table is not None and table.num_rows:
+                self._write(table, token, seeded=seeded)
         self.record.only_since(token)  # the new page holds rows that other workers have: they must build anew
         self.windows = self._rebuilt()
 
-    def _remove(self, page: Page, kept: Any = None) -> None:
+    def _remove(self, page: Page) -> None:
         self.store.remove_page(page.id)
         self.record.pages.remove(page)
-        self.windows.drop(page.id, kept)
-        if self.windows.numbers_rows:
+        self.record.seeds = [seed for seed in self.record.seeds if seed != page.id]
+        self.windows.origins.drop(page.id)
+        if self.windows.keeps_ledger:
             self.record.only_since(page.token)  # a worker that has not seen the page cannot count its rows
 
     def _write_ledger(self, token: str) -> None:
+        """As of the watermark that the windows are at."""
         ledger = self.windows.ledger()
         if ledger is not None:
             stored = to_packet(ledger)
             self.record.ledger = Page(LEDGER, ledger.num_rows, len(stored), token)
+            self.record.ledger_at = self.windows.watermark
             self.store.write_page(LEDGER, stored)
+        elif self.record.ledger is not None:
+            self.record.ledger = self.record.ledger_at = None
+            self.store.remove_page(LEDGER)
 
     def _ledger_bytes(self) -> int:
         return 0 if self.record.ledger is None else self.record.ledger.bytes

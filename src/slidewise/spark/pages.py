@@ -1,13 +1,15 @@
 """A bucket's state as Spark stores it: a log of pages of rows, and one small record about them.
 
-    record   {format, watermark, next page, pages: [(id, rows, bytes, token)], ledger: (...), token, alarm}
+    record   {format, watermark, next page, pages: [(id, rows, bytes, token)], ledger: (...), token, alarm, ...}
     page k   the rows that came in one batch, as an Arrow-IPC stream; or, after compaction, the rows that still matter
-    ledger   for windows with a step of rows: of each key, how many rows are in no page any more
+    ledger   what windows had come to, key by key, when it was written (engine/memory.py), where rows do not say it
 
 Rows are only appended, so a worker that holds the windows as of an older token catches up by reading the pages written
-since, and a worker that holds nothing builds them from all pages. A page goes when none of its rows matters any more;
-pages that are mostly dead, or many and small, are rewritten as one. After every commit, a key's rows = its
-ledger + its rows in pages. Nothing here is ever unpickled.
+since, and a worker that holds nothing builds them from the ledger and all pages. A page goes when none of its rows
+matters any more; pages that are mostly dead, or many and small, are rewritten as one. Nothing here is ever unpickled.
+
+Format 2 added `ledger_at`, `seeds`, `from_time` and `commits`, and ledgers that say more than row numbers; format 1 is
+read as it was meant.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any, Protocol
 
 from slidewise.errors import SnapshotError
 
-FORMAT = 1
+FORMAT = 2
 
 LEDGER = -1
 """The id of the page that holds the ledger."""
@@ -37,7 +39,12 @@ class Page:
 
 @dataclass
 class Record:
-    """What a bucket's state says about itself; everything else is in the pages."""
+    """What a bucket's state says about itself; everything else is in the pages.
+
+    `ledger_at` is the watermark as of which the ledger was written (None: that of the record, as in format 1). `seeds`
+    are the pages of history, which is not answered; windows that end by `from_time` are history as well. `commits`
+    numbers the calls.
+    """
 
     watermark: int
     next_id: int = 0
@@ -47,6 +54,10 @@ class Record:
     alarm: int | None = None
     late: int = 0
     ledger: Page | None = None
+    ledger_at: int | None = None
+    seeds: list[int] = field(default_factory=list)
+    from_time: int | None = None
+    commits: int = 0
 
     def encode(self) -> bytes:
         """As bytes, with the format's number."""

@@ -2,6 +2,8 @@
 
     rows      i ──►   insert row i, find the prefix that leaves, evict it:  lo[i] = HEAD, hi[i] = i + 1
 
+Rows of a run before those that are asked about go in unasked: the policy has seen them before.
+
 What the answers are is then up to any algorithm over those bounds, which only rise. The policy's own aggregates are
 kept by Amortized MTA: O(1) combines per row on average, O(log n) looks however much leaves. Runs are in the layout of
 windows/bounds.py.
@@ -48,12 +50,14 @@ def build_enforce(uses: UsesOps, decide: Any, repeat: bool = False) -> Any:
                     lo[row] = R[HEAD] - shift
                     hi[row] = row
                 insert(cols, R, lift_row(inputs, valids, row))
+                if not asked:
+                    continue
                 stays = decide(cols, R)
                 while stays > R[HEAD]:
                     evict_to(cols, R, stays)
                     if repeat and stays < R[TAIL]:
                         stays = decide(cols, R)
-                if asked and current:
+                if current:
                     lo[row] = R[HEAD] - shift
                     hi[row] = row + 1
 

@@ -1,0 +1,144 @@
+"""How far a stream's windows reach: which rows must stay, which rows wait for others, what must be remembered.
+
+    kept for later answers      the rows of the last `width` of time, the last `rows` of each key, a policy's window
+    remembered without rows     an `expanding` total, an open `session`, the number of rows of each key (engine/memory.py)
+    waiting                     rows whose windows look ahead: by `ahead` in time, by `ahead_rows` of their key
+
+Everything a `KeyedWindows` may forget, it forgets by these figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from slidewise.engine.plan import Plan
+from slidewise.errors import ArgumentError
+from slidewise.monoids.aggregate import Aggregate, Family
+from slidewise.swag.running import Running
+from slidewise.swag.whole_tally import WholeTally
+from slidewise.windows.policy import DataWindow
+from slidewise.windows.window import Around, Between, Expanding, Session, Trailing, Window
+
+FOLDS = (Running, WholeTally)
+"""Structures that hold one total: it can be written down in place of the rows."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Of a plan; lengths of time in its units.
+
+    Attributes
+    ----------
+    width
+        A row this much older than the watermark is in no later window by time.
+    rows
+        So many of the newest rows of each key are in windows of rows that are yet to be answered.
+    ahead, ahead_rows
+        A row is answered once the watermark is so much further, and so many later rows of its key are there.
+    step
+        The distance between windows by time, if there is a row per window; else 0.
+    row_step
+        The same in rows; 1 for windows at every row.
+    at_once
+        True if a row goes into the windows as soon as the watermark reaches it.
+    numbers
+        True if answers say which row of its key they are at, so that rows are counted for ever.
+    measured
+        True if the data decides how many rows of a key are needed (a slide policy, a session kept as rows).
+    lasting
+        True if some window of a key never empties by itself.
+    """
+
+    width: Any
+    rows: int
+    ahead: Any
+    ahead_rows: int
+    step: Any
+    row_step: int
+    at_once: bool
+    numbers: bool
+    measured: bool
+    lasting: bool
+
+    @property
+    def tracked(self) -> bool:
+        """True if it must be known which row of its key each row is, so that it can be forgotten."""
+        return bool(self.rows) or self.measured
+
+
+def reach_of(plan: Plan, hold: int = 0) -> Reach:
+    """The reach of a plan's windows; `hold` rows of each key wait in any case."""
+    first = plan.windows[0]
+    session = isinstance(first, Session)
+    by_rows = [_rows(window) for window in plan.windows]
+    kept = [window for window in plan.windows if isinstance(window, DataWindow) or _as_rows(plan, window)]
+    return Reach(
+        width=max((_width(plan, window) for window in plan.windows), default=0),
+        rows=max([*by_rows, hold]),
+        ahead=max((plan.amount(one, one.after) for one in plan.windows if _looks_ahead(one, "time")), default=0),
+        ahead_rows=max([hold, *(int(one.after) for one in plan.windows if _looks_ahead(one, "rows"))]),
+        step=0 if plan.per_event or session or not first.by_time else plan.in_units(first.step or 0),
+        row_step=1 if plan.per_event or first.by_time else int(first.step or 1),
+        at_once=plan.per_event or session or not first.by_time,
+        numbers=not plan.per_event and not first.by_time,
+        measured=bool(kept),
+        lasting=any(rows > 0 for rows in by_rows) or any(isinstance(w, Expanding | DataWindow) for w in plan.windows),
+    )
+
+
+def refuse_unbounded(plan: Plan, aggregates: Any) -> None:
+    """Raise `ArgumentError` for a window that a stream cannot keep in bounds."""
+    for window in plan.windows:
+        if isinstance(window, Between):
+            raise ArgumentError(
+                f"window={window!r}: may look anywhere, so a stream would have to keep every row; expected trailing or "
+                "around, or a batch"
+            )
+    if not any(isinstance(window, Expanding) for window in plan.windows):
+        return
+    listed = list(aggregates) if isinstance(aggregates, (list, tuple)) else [aggregates]
+    for aggregate in listed:
+        source = aggregate.source if isinstance(aggregate, Aggregate) else None
+        if isinstance(source, Family) and source.nature == "holistic":
+            raise ArgumentError(
+                f"aggregates={aggregate!r}: over expanding() it keeps every value, and a stream's state must be bounded; "
+                f"expected {source.instead}, or a window that ends"
+            )
+    for output in plan.outputs:
+        if isinstance(output.window, Expanding) and output.choice.structure not in FOLDS:
+            raise ArgumentError(
+                f"algorithm={output.choice.structure.card.name!r}: keeps every row of expanding(), and a stream's state "
+                "must be bounded; expected 'auto'"
+            )
+
+
+def is_folded(plan: Plan, window: Window) -> bool:
+    """True if a window is one total, which can be remembered without its rows."""
+    if isinstance(window, Expanding):
+        return True
+    return isinstance(window, Session) and not _as_rows(plan, window)
+
+
+def _as_rows(plan: Plan, window: Window) -> bool:
+    """True for a session that is kept as rows: its totals have no bounded form."""
+    whole = (output.choice.structure is Running for output in plan.of(window))
+    return isinstance(window, Session) and not all(whole)
+
+
+def _width(plan: Plan, window: Window) -> Any:
+    if not window.by_time:
+        return 0
+    if isinstance(window, Trailing):
+        return plan.extent(window) + plan.amount(window, window.coarse or 0)
+    return sum(plan.amount(window, length) for length in window.lengths)
+
+
+def _rows(window: Window) -> int:
+    if window.rows is not None:
+        return window.rows + (0 if window.include_current else 1)
+    return int(window.before) + 1 if isinstance(window, Around) and window.axis == "rows" else 0
+
+
+def _looks_ahead(window: Window, axis: str) -> bool:
+    return isinstance(window, Around) and window.axis == axis
