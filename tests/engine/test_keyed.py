@@ -15,8 +15,8 @@ from slidewise.engine.arrange import one_zero
 from slidewise.engine.keyed import KeyedWindows, Ledger
 from slidewise.engine.keys import key_of, values_of
 from slidewise.engine.memory import SEEN
-from slidewise.engine.reach import reach_of
 from slidewise.engine.plan import make_plan
+from slidewise.engine.reach import reach_of
 from tests.spark.replay import (
     BY,
     FAR,

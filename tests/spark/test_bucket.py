@@ -1,15 +1,9 @@
-"""A bucket's rows in state, its windows in memory: crashes, lost caches, workers that alternate, compaction.
-
-worker 0   ─batch─────────crash──batch──►      each worker has a cache of its own, often out of date
-worker 1   ───────batch─────────────────►      state is one; a call that crashes leaves it as it was
-"""
+"""A bucket's rows in state, its windows in memory: crashes, lost caches, workers that alternate, compaction."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections import OrderedDict
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -19,13 +13,10 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.engine.keyed import BEGINNING, TIE
-from slidewise.engine.memory import SEEN
 from slidewise.engine.reach import reach_of
-from slidewise.engine.plan import Plan
 from slidewise.errors import LateEventError, SnapshotError
 from slidewise.spark import bucket as bucket_module
-from slidewise.spark.bucket import Bucket, Emitted, answered_rows, forget_all
-from slidewise.spark.pack import from_packet
+from slidewise.spark.bucket import answered_rows
 from slidewise.spark.pages import LEDGER, Page, Record
 from tests.spark.replay import (
     BY,
@@ -44,75 +35,9 @@ from tests.spark.replay import (
     plan_of,
     table_of,
 )
+from tests.spark.workers import Workers, replay
 
-
-@pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """So few pages and rows that compaction is common."""
-    monkeypatch.setattr(bucket_module, "MANY_PAGES", 2)
-    monkeypatch.setattr(bucket_module, "FEW_ROWS", 6)
-    forget_all()
-    yield
-    forget_all()
-
-
-class Workers:
-    """Two workers that take turns at one bucket, and die at times."""
-
-    def __init__(self, plan: Plan, late: str = "drop") -> None:
-        self.plan = plan
-        self.late = late
-        self.store = MemoryStore()
-        self.caches: list[Any] = [OrderedDict(), OrderedDict()]
-
-    def run(self, table: pa.Table | None, watermark: int, worker: int = 0, dies: bool = False) -> Emitted:
-        bucket_module._cache = self.caches[worker]
-        if dies:
-            before = self.store.copy()
-            Bucket(self.plan, self.store, ("q",), self.late).process(table, watermark)
-            self.store = before
-            if worker == 1:
-                forget_all()
-        return Bucket(self.plan, self.store, ("q",), self.late).process(table, watermark)
-
-    @property
-    def record(self) -> Record:
-        assert self.store.record is not None
-        return Record.decode(self.store.record)
-
-    def check_state(self) -> None:
-        """The record and the pages tell the same."""
-        pages = [*self.record.pages, *([self.record.ledger] if self.record.ledger else [])]
-        assert {page.id for page in pages} == set(self.store.pages)
-        assert all(len(self.store.pages[page.id]) == page.bytes for page in pages)
-
-    def counted(self) -> int:
-        """Rows that the ledger counts, and those in pages that came after it."""
-        record = self.record
-        pages = [from_packet(self.store.pages[page.id]) for page in record.pages]
-        if record.ledger is None:
-            return sum(page.num_rows for page in pages)
-        assert record.ledger_at is not None
-        later = [sum(t > record.ledger_at for t in page.column("t").cast(pa.int64()).to_pylist()) for page in pages]
-        return sum(from_packet(self.store.pages[LEDGER]).column(SEEN).to_pylist()) + sum(later)
-
-
-TURNS = st.tuples(st.integers(0, 1), st.booleans(), st.booleans())
-
-
-def replay(plan: Plan, stream: list[Batch], data: st.DataObject, late: str = "drop") -> tuple[Workers, list[Emitted]]:
-    workers = Workers(plan, late)
-    emitted = []
-    for batch in [*stream, Batch([], FAR)]:
-        worker, dies, forgets = data.draw(TURNS)
-        if forgets:
-            workers.caches[worker].clear()
-        emitted.append(workers.run(batch.table if batch.rows else None, batch.watermark, worker, dies))
-        workers.check_state()
-        if not plan.per_event and not plan.windows[0].by_time:
-            taken = sum(one.rows - one.late_rows for one in emitted)
-            assert workers.counted() == taken
-    return workers, emitted
+pytestmark = pytest.mark.usefixtures("small")
 
 
 @pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW, *PER_ROWS], ids=str)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.engine.keyed import BEGINNING, TIE
-from slidewise.spark.bucket import forget_all
+from slidewise.spark.bucket import Manner, forget_all
 from slidewise.spark.fingerprint import describe, fingerprint_schema
 from slidewise.spark.pack import PACKET, from_packet, to_packet
 from slidewise.spark.processor import METRICS, SlideProcessor
@@ -36,7 +36,7 @@ class Harness:
         own = [output.name for output in self.plan.outputs]
         names = [*SCHEMA.names, *own] if self.plan.per_event else [*by, "window_start", "window_end", *own]
         schema = fingerprint_schema(describe(self.plan))
-        self.blob = cloudpickle.dumps(SlideProcessor(recipe.packed(), schema, names, "error", None))
+        self.blob = cloudpickle.dumps(SlideProcessor(recipe.packed(), schema, names, Manner("error"), None))
         self.tester = TwsTester(self.unpickled(), timeMode="EventTime", eventTimeExtractor=lambda row: FAR)
         self.tester._eventTimeExtractor = None  # switches its filter of late rows off
         self.metrics = dict.fromkeys(METRICS, 0)

@@ -61,6 +61,16 @@ class Carry:
         self.slots += 1
         return self.slots - 1
 
+    def copies(self, slots: Any) -> Any:
+        """New slots that hold what these hold; to be released in the end. O(live)."""
+        made = np.array([self.add_slot() for _ in slots], dtype=np.int64)
+        for lane in self.lanes:
+            lane.copy(slots, made)
+        if len(made) and self.slots > len(self._waiting):
+            self._waiting = np.concatenate([self._waiting, np.zeros(self.slots, dtype=np.int64)])
+        self._waiting[made] = self._waiting[slots]
+        return made
+
     def release(self, slot: int) -> None:
         """The key is gone: its slot may serve another, whose first run must be fresh."""
         self._free.append(slot)
@@ -166,6 +176,14 @@ class Lane:
             )
             self.marks = np.concatenate([self.marks, np.zeros((len(more), 2), dtype=self.dtype)])
             self.held = np.concatenate([self.held, more - 1])
+
+    def copy(self, sources: Any, targets: Any) -> None:
+        """Have slots hold what others hold."""
+        for bank in self.all_banks:
+            for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+                bank.copy(source, target)
+        for state in (self.seen, self.before, self.ahead, self.marks):
+            state[targets] = state[sources]
 
     # ---- an answer per event ----
     def ready(self, times: Any, rows: int) -> int:

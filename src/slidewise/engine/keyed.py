@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidewise.engine.answers import Answers
+from slidewise.engine.answers import Answers, Rows
 from slidewise.engine.arrange import times_of
 from slidewise.engine.arrivals import TIE, Stretches, stretches
 from slidewise.engine.carry import Carry, Runs
@@ -62,8 +62,8 @@ class Ledger:
 class KeyedWindows:
     """Live windows by key under one plan, and the rows that wait for the watermark.
 
-    `idle`, in units of `order`: a key that is silent for longer begins anew. `hold` rows of each key wait in any case,
-    so that their answers can be had again. Windows that end by `from_time` are history and not answered.
+    `idle`, in units of `order`: a key that is silent for longer begins anew. `hold` more rows of each key wait than
+    must, so that their answers can be had again. Windows that end by `from_time` are history and not answered.
     """
 
     def __init__(self, plan: Plan, *, idle: Any = None, hold: int = 0, from_time: int = BEGINNING) -> None:
@@ -72,6 +72,7 @@ class KeyedWindows:
         self.from_time = from_time
         self.pending: pa.Table | None = None
         self.reach = reach_of(plan, hold)
+        self.hold = hold
         self.idle = None if idle is None else max(idle, self.reach.width)
         self.carry = Carry(plan)
         self.keys = Keys(plan, self.carry)
@@ -231,7 +232,7 @@ class KeyedWindows:
         columns = part.keys(self.plan.by)
         if ledger is None:
             return Runs(*self.keys.place(columns, len(part)), part.starts)
-        slots, fresh = self._placed(columns, len(part))
+        slots, _ = self._placed(columns, len(part))
         known = self.keys.find([ledger.column(name).to_pylist() for name in self.plan.by], ledger.num_rows)
         place = np.full(len(self.keys.seen), -1)
         place[known[known >= 0]] = np.nonzero(known >= 0)[0]
@@ -272,7 +273,7 @@ class KeyedWindows:
         for lane in self.carry.lanes:
             lane.held[:] = -1
         history = self.origins.seeded(rows)
-        made = _with_answers(rows.drop_columns([ORIGIN, ROW]), answers)
+        made = with_answers(rows.drop_columns([ORIGIN, ROW]), answers)
         made = made if history is None else made.filter(pa.array(~history))
         return made if made.num_rows else None
 
@@ -280,13 +281,18 @@ class KeyedWindows:
         """How many rows of each stretch have an answer that nothing can change any more; None: all."""
         if not self.reach.ahead and not self.reach.ahead_rows:
             return None
+        return self.settled(part, self.reach.ahead_rows)
+
+    def settled(self, part: Stretches, later: int) -> Any:
+        """How many rows of each stretch the watermark has settled, those that `later` rows follow."""
         first, last = part.starts[:-1], part.starts[1:]
+        final = np.add.reduceat(part.times <= self.watermark, first).astype(np.int64)
         seen = np.add.reduceat(part.times + self.reach.ahead <= self.watermark, first).astype(np.int64)
-        upto = np.minimum(seen, np.maximum(last - first - self.reach.ahead_rows, 0))
+        upto = np.minimum(seen, np.maximum(final - later, 0))
         if self.idle is None:
             return upto
         ended = ~part.last | (part.times[last - 1] + self.idle <= self.watermark)  # nothing more can come
-        return np.where(ended, last - first, upto)
+        return np.where(ended, final, upto)
 
     def _answer_steps(self, part: Stretches | None, answer: bool, ledger: pa.Table | None) -> pa.Table | None:
         columns, times, runs = self.plan.enter_nothing(), NO_TIMES, NO_RUNS
@@ -306,18 +312,22 @@ class KeyedWindows:
             self._note(part.rows, part, runs.slots, np.diff(part.starts))
         if not len(windows.run):
             return None
-        made = self.keys.columns(everyone.slots[windows.run])
-        for field, bound in zip(self.plan.window_fields(), (windows.starts, windows.ends), strict=True):
-            made[field.name] = pa.array(bound)
-            if not self.reach.numbers:
-                made[field.name] = made[field.name].view(pa.timestamp("us", tz=field.type.tz)).cast(field.type)
-        table = _with_answers(pa.table(made), answers)
+        table = self.window_rows(self.keys.columns(everyone.slots[windows.run]), windows, answers)
         if not self.reach.numbers:
             return table if self.from_time == BEGINNING else table.filter(pa.array(windows.ends > self.from_time))
         if history is None:
             return table
         ends_at = everyone.starts[windows.run] + windows.ends - before[windows.run] - 1  # the row that closed it
         return table.filter(pa.array(~history[ends_at]))
+
+    def window_rows(self, keys: dict[str, pa.Array], windows: Rows, answers: list[Answers]) -> pa.Table:
+        """A row per window: its key, its bounds, its answers."""
+        made = dict(keys)
+        for field, bound in zip(self.plan.window_fields(), (windows.starts, windows.ends), strict=True):
+            made[field.name] = pa.array(bound)
+            if not self.reach.numbers:
+                made[field.name] = made[field.name].view(pa.timestamp("us", tz=field.type.tz)).cast(field.type)
+        return with_answers(pa.table(made), answers)
 
     def _with_idle(self, runs: Runs) -> Runs:
         """These runs, and an empty one for each other key whose windows may end as well."""
@@ -403,7 +413,8 @@ def _rows_before(ledger: pa.Table, rows: Any, sizes: Any) -> Any:
     return ledger.column(SEEN).to_numpy()[rows] - sizes
 
 
-def _with_answers(table: pa.Table, answers: list[Answers]) -> pa.Table:
+def with_answers(table: pa.Table, answers: list[Answers]) -> pa.Table:
+    """The rows, and a column per output."""
     for answer in answers:
         table = table.append_column(answer.output.name, answers_to_arrow(answer))
     return table

@@ -1,7 +1,7 @@
 """How far a stream's windows reach: which rows must stay, which rows wait for others, what must be remembered.
 
     kept for later answers      the rows of the last `width` of time, the last `rows` of each key, a policy's window
-    remembered without rows     an `expanding` total, an open `session`, the number of rows of each key (engine/memory.py)
+    remembered without rows     an `expanding` total, an open `session`, how many rows a key had (engine/memory.py)
     waiting                     rows whose windows look ahead: by `ahead` in time, by `ahead_rows` of their key
 
 Everything a `KeyedWindows` may forget, it forgets by these figures.
@@ -64,20 +64,21 @@ class Reach:
     @property
     def tracked(self) -> bool:
         """True if it must be known which row of its key each row is, so that it can be forgotten."""
-        return bool(self.rows) or self.measured
+        return self.measured or self.rows > 0 or self.ahead_rows > 0
 
 
 def reach_of(plan: Plan, hold: int = 0) -> Reach:
-    """The reach of a plan's windows; `hold` rows of each key wait in any case."""
+    """The reach of a plan's windows; `hold` more rows of each key wait than must."""
     first = plan.windows[0]
     session = isinstance(first, Session)
     by_rows = [_rows(window) for window in plan.windows]
+    around = [window for window in plan.windows if isinstance(window, Around)]
     kept = [window for window in plan.windows if isinstance(window, DataWindow) or _as_rows(plan, window)]
     return Reach(
         width=max((_width(plan, window) for window in plan.windows), default=0),
-        rows=max([*by_rows, hold]),
-        ahead=max((plan.amount(one, one.after) for one in plan.windows if _looks_ahead(one, "time")), default=0),
-        ahead_rows=max([hold, *(int(one.after) for one in plan.windows if _looks_ahead(one, "rows"))]),
+        rows=max(by_rows),
+        ahead=max((plan.amount(one, one.after) for one in around if one.by_time), default=0),
+        ahead_rows=hold + max((int(one.after) for one in around if not one.by_time), default=0),
         step=0 if plan.per_event or session or not first.by_time else plan.in_units(first.step or 0),
         row_step=1 if plan.per_event or first.by_time else int(first.step or 1),
         at_once=plan.per_event or session or not first.by_time,
@@ -102,14 +103,14 @@ def refuse_unbounded(plan: Plan, aggregates: Any) -> None:
         source = aggregate.source if isinstance(aggregate, Aggregate) else None
         if isinstance(source, Family) and source.nature == "holistic":
             raise ArgumentError(
-                f"aggregates={aggregate!r}: over expanding() it keeps every value, and a stream's state must be bounded; "
-                f"expected {source.instead}, or a window that ends"
+                f"aggregates={aggregate!r}: over expanding() it keeps every value, and a stream's state must be "
+                f"bounded; expected {source.instead}, or a window that ends"
             )
     for output in plan.outputs:
         if isinstance(output.window, Expanding) and output.choice.structure not in FOLDS:
             raise ArgumentError(
-                f"algorithm={output.choice.structure.card.name!r}: keeps every row of expanding(), and a stream's state "
-                "must be bounded; expected 'auto'"
+                f"algorithm={output.choice.structure.card.name!r}: keeps every row of expanding(), and a stream's "
+                "state must be bounded; expected 'auto'"
             )
 
 
@@ -138,7 +139,3 @@ def _rows(window: Window) -> int:
     if window.rows is not None:
         return window.rows + (0 if window.include_current else 1)
     return int(window.before) + 1 if isinstance(window, Around) and window.axis == "rows" else 0
-
-
-def _looks_ahead(window: Window, axis: str) -> bool:
-    return isinstance(window, Around) and window.axis == axis

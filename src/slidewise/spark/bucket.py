@@ -11,10 +11,10 @@ from __future__ import annotations
 import itertools
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
+from slidewise.engine.changes import INSERTED, OP, VERSION, changelog, provisional
 from slidewise.engine.keyed import BEGINNING, KeyedWindows, Ledger
 from slidewise.engine.plan import Plan
 from slidewise.errors import LateEventError
@@ -33,13 +33,33 @@ _cache: OrderedDict[tuple[str, ...], tuple[str, KeyedWindows]] = OrderedDict()
 
 
 @dataclass(frozen=True)
+class Manner:
+    """How a stream treats its rows; see `slidewise.slide`.
+
+    `late` is "drop", "column" or "error", `emit` "event", "window", "update" or "change"; a key that is silent for
+    longer than `idle`, in units of the order, begins anew.
+    """
+
+    late: str = "drop"
+    emit: str = "event"
+    idle: int | None = None
+
+    @property
+    def at_once(self) -> bool:
+        """True if answers go out before they are final, as a changelog."""
+        return self.emit in ("update", "change")
+
+
+@dataclass(frozen=True)
 class Emitted:
-    """What one call gave: final rows with answers, late rows if they are wanted, and figures for the progress."""
+    """What one call gave: rows with answers, late rows if they are wanted, and figures for the progress."""
 
     final: pa.Table | None
     late: pa.Table | None
     rows: int
     late_rows: int
+    late_ever: int
+    waiting: int
     keys: int
     bytes: int
     watermark: int
@@ -48,43 +68,64 @@ class Emitted:
 class Bucket:
     """One bucket during one call of the stateful operator."""
 
-    def __init__(
-        self, plan: Plan, store: PageStore, name: tuple[str, ...], late: str, *, idle: int | None = None
-    ) -> None:
+    def __init__(self, plan: Plan, store: PageStore, name: tuple[str, ...], manner: Manner) -> None:
         self.plan = plan
-        self.idle = idle
         self.store = store
         self.name = name
-        self.late = late
+        self.manner = manner
         stored = store.read_record()
         self.record = Record(watermark=BEGINNING) if stored is None else Record.decode(stored)
         self.windows = self._windows()
 
+    def seed(self, history: pa.Table, from_time: int) -> None:
+        """Take rows that came before the stream: they are in its windows, and are not answered."""
+        token = self._begin()
+        self.record.from_time = max(from_time, BEGINNING if self.record.from_time is None else self.record.from_time)
+        self._write(history, token, seeded=True)
+        self.windows = self._rebuilt()
+        self.store.write_record(self.record.encode())
+        _remember(self.name, token, self.windows)
+
     def process(self, table: pa.Table | None, watermark: int) -> Emitted:
         """Take this batch's rows, then answer all that is final at this watermark, then commit."""
-        token = self.record.new_token()
-        late = None
+        token, late = self._begin(), None
         if table is not None and table.num_rows:
             table, late = self._split_late(table)
         rows = 0 if table is None else table.num_rows
         late_rows = 0 if late is None else late.num_rows
-        if table is not None and rows:
-            self._append(table, token)
-        final = self.windows.advance(watermark)
+        changed = self._take(table, token) if table is not None and rows else None
+        final = self.windows.advance(watermark, answer=not self.manner.at_once)
         self.record.watermark = self.windows.watermark
         self.record.late += late_rows
         self._forget(token)
         self.store.write_record(self.record.encode())
         _remember(self.name, token, self.windows)
         return Emitted(
-            final=final,
-            late=late if self.late == "column" else None,
+            final=changed if self.manner.at_once else final,
+            late=late if self.manner.late == "column" else None,
             rows=rows + late_rows,
             late_rows=late_rows,
+            late_ever=self.record.late,
+            waiting=0 if self.windows.pending is None else self.windows.pending.num_rows,
             keys=self.windows.keys_alive,
             bytes=self.record.bytes + self._ledger_bytes(),
             watermark=self.windows.watermark,
         )
+
+    def _begin(self) -> str:
+        self.record.commits += 1
+        return self.record.new_token()
+
+    def _take(self, table: pa.Table, token: str) -> pa.Table | None:
+        """Rows into state and windows; the changes that they make, if these are wanted."""
+        if not self.manner.at_once:
+            self._append(table, token)
+            return None
+        changed_only = self.manner.emit == "change"
+        before = provisional(self.windows, table, changed_only=changed_only)
+        self._append(table, token)
+        after = provisional(self.windows, table, changed_only=changed_only)
+        return changelog(before, after, [output.name for output in self.plan.outputs], self.record.commits)
 
     # ---- memory and state ----
     def _windows(self) -> KeyedWindows:
@@ -109,7 +150,8 @@ class Bucket:
 
     def _empty(self) -> KeyedWindows:
         history = BEGINNING if self.record.from_time is None else self.record.from_time
-        return KeyedWindows(self.plan, idle=self.idle, from_time=history)
+        hold = 1 if self.manner.emit == "change" else 0
+        return KeyedWindows(self.plan, idle=self.manner.idle, hold=hold, from_time=history)
 
     def _caught_up(
         self, windows: KeyedWindows, tables: dict[int, pa.Table], ledger: Ledger | None = None
@@ -132,7 +174,7 @@ class Bucket:
         late = self.windows.is_late(table)
         if not late.any():
             return table, None
-        if self.late == "error":
+        if self.manner.late == "error":
             first = table.filter(pa.array(late)).column(self.plan.order[0])[0].as_py()
             raise LateEventError(
                 f"{int(late.sum())} event(s) came after their answers, the first at {self.plan.order[0]}={first}; "
@@ -236,6 +278,9 @@ def answered_rows(emitted: Emitted, plan: Plan, names: list[str], late_column: s
         if is_late:
             for field in plan.schema():
                 rows = rows.append_column(field.name, pa.nulls(rows.num_rows, field.type))
+            if OP in names:
+                rows = rows.append_column(OP, pa.array([INSERTED] * rows.num_rows, type=pa.string()))
+                rows = rows.append_column(VERSION, pa.nulls(rows.num_rows, pa.int64()))
         if late_column is not None:
             rows = rows.append_column(late_column, pa.array([is_late] * rows.num_rows))
         parts.append(rows.select(names))

@@ -23,6 +23,9 @@ BUCKET, PACKET = "bucket", "packet"
 NUMBER = "__bucket"
 """The column that holds a row's bucket number before it is packed."""
 
+HISTORY = "__history"
+"""In packets of history: the time at which it ends, in units of the order; the same in every row."""
+
 LARGEST = 2**30
 """Bytes gathered before they are packed: offsets of a binary column are 32 bits."""
 
@@ -45,14 +48,21 @@ def labels_for(spark: SparkSession, partitions: int) -> list[int]:
 
 
 def packer(
-    labels: list[int], schema: pa.Schema, order: tuple[str, ...]
+    labels: list[int], schema: pa.Schema, order: tuple[str, ...], *, wake: bool = True
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """For `mapInArrow`: rows with a bucket number become a packet per bucket, with the columns and types of `schema`.
 
     A schema of our own, since the session's time zone and Spark's notes on nullability may change between restarts.
+    `wake`: every bucket gets an empty packet as well, once per batch, so that all of them report.
     """
 
     def pack(batches: Batches) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        if wake and (context is None or context.partitionId() == 0):
+            columns = [pa.array(labels, type=pa.int32()), pa.nulls(len(labels), pa.binary())]
+            yield pa.RecordBatch.from_arrays(columns, [BUCKET, PACKET])
         gathered: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:

@@ -1,6 +1,6 @@
 """The stateful operator: Spark's state handle on one side, a `Bucket` on the other.
 
-Each micro-batch calls it once per bucket that has rows; a bucket without rows is woken by an event-time timer when the
+Each micro-batch with rows calls it once per bucket; in one without, a bucket is woken by an event-time timer when the
 watermark makes something final. Both do the same: rows in (if any), then answers up to the watermark.
 """
 
@@ -18,12 +18,12 @@ from pyspark.sql.types import StructType
 
 from slidewise.engine.keyed import BEGINNING
 from slidewise.errors import SnapshotError
-from slidewise.spark.bucket import Bucket, Emitted, answered_rows
+from slidewise.spark.bucket import Bucket, Emitted, Manner, answered_rows
 from slidewise.spark.fingerprint import STATE
-from slidewise.spark.pack import PACKET, from_packet, to_packet
+from slidewise.spark.pack import HISTORY, PACKET, from_packet, to_packet
 from slidewise.spark.recipe import plan_from
 
-METRICS = ("rows_in", "rows_out", "late_rows", "keys", "state_bytes")
+METRICS = ("rows_in", "rows_out", "late_rows", "late_rows_ever", "rows_waiting", "keys", "state_bytes")
 OUTPUT = f"{PACKET} binary, " + ", ".join(f"{name} long" for name in METRICS)
 
 
@@ -31,13 +31,13 @@ class SlideProcessor(StatefulProcessor):
     """Windows of one bucket of keys, as Spark's `transformWithState` wants them."""
 
     def __init__(
-        self, packed: bytes, fingerprint: StructType, names: list[str], late: str, late_column: str | None
+        self, packed: bytes, fingerprint: StructType, names: list[str], manner: Manner, late_column: str | None
     ) -> None:
         self.packed = packed
         self.made_of = hashlib.sha256(packed).hexdigest()
         self.fingerprint = fingerprint
         self.names = names
-        self.late = late
+        self.manner = manner
         self.late_column = late_column
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -48,8 +48,19 @@ class SlideProcessor(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[pd.DataFrame]:
         """This batch's packets of a bucket."""
-        tables = [from_packet(packet) for frame in rows for packet in frame[PACKET]]
-        yield self._process(key, pa.concat_tables(tables), timerValues, fired=None)
+        tables = [from_packet(packet) for frame in rows for packet in frame[PACKET] if packet is not None]
+        yield self._process(key, pa.concat_tables(tables) if tables else None, timerValues, fired=None)
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        """In the first batch: packets of history, each row with the time at which history ends."""
+        tables = [from_packet(packet) for packet in initialState[PACKET] if packet is not None]
+        if not tables:
+            return
+        history = pa.concat_tables(tables)
+        ends = history.column(HISTORY)[0].as_py()
+        bucket = self._bucket(key)
+        bucket.seed(history.drop_columns([HISTORY]), ends)
+        self._set_alarm(bucket, None, int(timerValues.getCurrentWatermarkInMs()))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
         """A bucket without rows whose alarm the watermark has passed."""
@@ -57,12 +68,14 @@ class SlideProcessor(StatefulProcessor):
 
     def _process(self, key: Any, table: pa.Table | None, timers: Any, fired: int | None) -> pd.DataFrame:
         watermark = int(timers.getCurrentWatermarkInMs())
-        plan = plan_from(self.packed)
-        bucket = Bucket(plan, self.store, (_query(), self.made_of, str(key)), self.late)
+        bucket = self._bucket(key)
         # Spark's watermark starts at 0, which means that there is none yet.
         emitted = bucket.process(table, watermark * 1000 if watermark > 0 else BEGINNING)
         self._set_alarm(bucket, fired, watermark)
-        return self._frame(answered_rows(emitted, plan, self.names, self.late_column), emitted)
+        return self._frame(answered_rows(emitted, bucket.plan, self.names, self.late_column), emitted)
+
+    def _bucket(self, key: Any) -> Bucket:
+        return Bucket(plan_from(self.packed), self.store, (_query(), self.made_of, str(key)), self.manner)
 
     def _set_alarm(self, bucket: Bucket, fired: int | None, watermark: int) -> None:
         wakes = bucket.windows.wakes_at()
@@ -78,7 +91,8 @@ class SlideProcessor(StatefulProcessor):
 
     def _frame(self, rows: pa.Table | None, emitted: Emitted) -> pd.DataFrame:
         out = 0 if rows is None else rows.num_rows
-        values = (emitted.rows, out, emitted.late_rows, emitted.keys, emitted.bytes)
+        late, waiting = (emitted.late_rows, emitted.late_ever), emitted.waiting
+        values = (emitted.rows, out, *late, waiting, emitted.keys, emitted.bytes)
         packet = None if rows is None else to_packet(rows)
         return pd.DataFrame({PACKET: [packet], **{name: [value] for name, value in zip(METRICS, values, strict=True)}})
 

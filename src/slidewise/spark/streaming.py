@@ -4,7 +4,8 @@
 
 Output is append-only and deterministic: the same rows whatever the order of arrival within the lateness and however the
 stream is cut into micro-batches, equal to `slide` on the same data as a batch for every row up to the final watermark.
-Fault tolerance is Spark's: the operator keeps nothing that is not in its state.
+The changelogs of emit="update" and "change" depend on arrival, but come to the same when replayed. Fault tolerance is
+Spark's: the operator keeps nothing that is not in its state.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, StructField, StructType, TimestampType
+from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
-from slidewise.duration import nanoseconds
-from slidewise.engine.keyed import HIDDEN, TIE
+from slidewise.engine.changes import OP, VERSION
+from slidewise.engine.keyed import TIE
 from slidewise.engine.plan import Plan
-from slidewise.errors import ArgumentError, bad
 from slidewise.spark.batch import _quoted, tie_of
+from slidewise.spark.bucket import Manner
 from slidewise.spark.fingerprint import describe, fingerprint_schema, stored_columns
-from slidewise.spark.pack import BUCKET, NUMBER, PACKET, labels_for, packer, unpacker
+from slidewise.spark.options import Options, checked
+from slidewise.spark.pack import BUCKET, HISTORY, NUMBER, PACKET, labels_for, packer, unpacker
 from slidewise.spark.processor import METRICS, OUTPUT, SlideProcessor
 from slidewise.spark.recipe import Recipe
-from slidewise.windows.window import Trailing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
-LATE = "late"
-"""The column that flags late rows under `late="column"`."""
-
 METRICS_NAME = "slidewise"
 """Under this name `query.lastProgress.observedMetrics` has the figures of the last batch."""
 
@@ -43,91 +41,63 @@ log = logging.getLogger("slidewise")
 
 
 def slide_stream(
-    df: DataFrame,
-    recipe: Recipe,
-    plan: Plan,
-    schema: StructType,
-    *,
-    presorted: bool,
-    lateness: Any,
-    emit: Any,
-    late: Any,
-    idle: Any,
-    initial: Any,
+    df: DataFrame, recipe: Recipe, plan: Plan, schema: StructType, *, initial: Any, **options: Any
 ) -> DataFrame:
     """The plan over a streaming DataFrame; the options are those of `slidewise.slide`."""
-    late = _check(df, plan, schema, presorted, lateness, emit, late, idle, initial)
-    spark = df.sparkSession
+    asked = checked(df, plan, recipe.aggregates, schema, initial=initial, **options)
+    spark, manner = df.sparkSession, asked.manner
     _use_rocksdb(spark)
-    late_column = LATE if late == "column" else None
-    if late_column is not None:
-        schema = StructType([*schema.fields, StructField(LATE, BooleanType(), False)])
+    out = _out_schema(schema, asked)
     buckets = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
     labels = labels_for(spark, buckets)
-    phrases = describe(plan, buckets=buckets, late=late)
-    order = plan.order[0]
-    keys = [F.col(_quoted(name)) for name in plan.by]
-    number = F.pmod(F.xxhash64(*keys), F.lit(buckets)) if keys else F.lit(0)
-    marked = df.withWatermark(order, _spark_interval(lateness)).withColumns(
-        {TIE: tie_of(df), NUMBER: number.cast("int")}
-    )
-    fields = [*((name, plan.types[name]) for name in stored_columns(plan)), (TIE, pa.int64())]
-    packets = marked.mapInArrow(packer(labels, pa.schema(fields), plan.order), f"{BUCKET} int, {PACKET} binary")
-    processor = SlideProcessor(recipe.packed(), fingerprint_schema(phrases), schema.names, late, late_column)
-    answered = packets.groupBy(BUCKET).transformWithStateInPandas(processor, OUTPUT, "Append", "EventTime")
+    marked = df.withWatermark(plan.order[0], asked.watermark_delay)
+    packets = _packets(marked, plan, labels, stored_columns(plan))
+    history = None if initial is None else _history(initial, df, plan, labels).groupBy(BUCKET)
+    fingerprint = fingerprint_schema(describe(plan, buckets=buckets, late=manner.late, **_unusual(plan, manner)))
+    processor = SlideProcessor(recipe.packed(), fingerprint, out.names, manner, asked.late_column)
+    answered = packets.groupBy(BUCKET).transformWithStateInPandas(processor, OUTPUT, "Append", "EventTime", history)
     observed = answered.observe(METRICS_NAME, *[F.sum(name).alias(name) for name in METRICS])
-    return observed.mapInArrow(unpacker(schema.names), schema)
+    return observed.mapInArrow(unpacker(out.names), out)
 
 
-def _check(
-    df: DataFrame,
-    plan: Plan,
-    schema: StructType,
-    presorted: bool,
-    lateness: Any,
-    emit: Any,
-    late: Any,
-    idle: Any,
-    initial: Any,
-) -> str:
-    """Refuse what a stream cannot do, before anything starts; returns how late rows are treated."""
-    if presorted:
-        raise ArgumentError("presorted=True: is for batches; a stream is ordered by its watermark")
-    for name in df.columns:
-        if name in (*HIDDEN, NUMBER):
-            raise ArgumentError(f"data: has a column named {name!r}, which a stream uses itself; expected another name")
-    order = plan.order[0]
-    kind = df.schema[order].dataType
-    if not isinstance(kind, TimestampType):  # Spark has no watermark on timestamp_ntz
-        raise ArgumentError(
-            f"order={order!r}: is of type {kind.simpleString()}; a stream is ordered by event time; "
-            "expected a timestamp column (cast it)"
-        )
-    for window in plan.windows:
-        if not isinstance(window, Trailing) or window.coarse is not None:
-            raise ArgumentError(
-                f"window={window!r}: is not available on a stream yet; expected trailing by rows or time, or tumbling"
-            )
-    if lateness is not None:
-        nanoseconds(lateness, "lateness", or_zero=True)
-    wanted = "event" if plan.per_event else "window"
-    if emit not in (None, wanted):
-        raise ArgumentError(f"emit={emit!r}: expected None or {wanted!r} for {plan.windows[0]!r}")
-    if idle is not None or initial is not None:
-        name, value = ("idle", idle) if idle is not None else ("initial", type(initial).__name__)
-        raise ArgumentError(f"{name}={value!r}: is not available yet; expected None")
-    if late is None:
-        late = "error" if lateness is None else "drop"
-    if late not in ("drop", "column", "error"):
-        raise bad("late", late, "'drop', 'column' or 'error'")
-    if late == "column" and (LATE in schema.names or not plan.per_event):
-        raise ArgumentError("late='column': expected per-event windows and no column named 'late' in the result")
-    return str(late)
+def _out_schema(schema: StructType, asked: Options) -> StructType:
+    """The result's columns, and those that the options add."""
+    fields = list(schema.fields)
+    if asked.manner.at_once:
+        fields += [StructField(OP, StringType(), False), StructField(VERSION, LongType(), True)]
+    if asked.late_column is not None:
+        fields.append(StructField(asked.late_column, BooleanType(), False))
+    return StructType(fields)
 
 
-def _spark_interval(lateness: Any) -> str:
-    nanos = 0 if lateness is None else nanoseconds(lateness, "lateness", or_zero=True)
-    return f"{-(-nanos // 1_000_000)} milliseconds"
+def _unusual(plan: Plan, manner: Manner) -> dict[str, Any]:
+    """Settings that state depends on, where they are not the usual ones."""
+    final = "event" if plan.per_event else "window"
+    asked = {"emit": manner.emit, "idle": manner.idle}
+    usual = {"emit": final, "idle": None}
+    return {name: value for name, value in asked.items() if value != usual[name]}
+
+
+def _packets(df: DataFrame, plan: Plan, labels: list[int], columns: tuple[str, ...], *more: str) -> DataFrame:
+    """The rows, packed by bucket; `more` are further columns of whole numbers."""
+    keys = [F.col(_quoted(name)) for name in plan.by]
+    number = F.pmod(F.xxhash64(*keys), F.lit(len(labels))) if keys else F.lit(0)
+    marked = df.withColumns({TIE: tie_of(df), NUMBER: number.cast("int")})
+    fields = [*((name, plan.types[name]) for name in columns), *((name, pa.int64()) for name in (TIE, *more))]
+    pack = packer(labels, pa.schema(fields), plan.order, wake=not more)
+    return marked.mapInArrow(pack, f"{BUCKET} int, {PACKET} binary")
+
+
+def _history(initial: DataFrame, df: DataFrame, plan: Plan, labels: list[int]) -> DataFrame:
+    """The rows that came before the stream, packed, each with the time at which they end; what nobody needs is null."""
+    columns, order = stored_columns(plan), F.col(_quoted(plan.order[0]))
+    there = set(initial.columns)
+    chosen = [
+        F.col(_quoted(name)) if name in there else F.lit(None).cast(df.schema[name].dataType).alias(name)
+        for name in columns
+    ]
+    ends = initial.agg(F.unix_micros(F.max(order)).alias(HISTORY))
+    return _packets(initial.select(*chosen).crossJoin(F.broadcast(ends)), plan, labels, columns, HISTORY)
 
 
 def _use_rocksdb(spark: SparkSession) -> None:

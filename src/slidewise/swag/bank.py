@@ -115,6 +115,21 @@ class Bank:
             registers[number] = 0
         registers[LAST] = -1
 
+    def copy(self, source: int, target: int) -> None:
+        """Have one slot hold what another holds; O(live)."""
+        registers, theirs = self.regs[target], self.regs[source]
+        base, mask = int(theirs[BASE]), int(theirs[MASK])
+        self.empty(target)
+        if int(registers[MASK]) != mask:
+            self._place(target, mask + 1)
+        kept = (registers[BASE], registers[MASK])
+        for number in range(len(registers)):
+            registers[number] = theirs[number]
+        registers[BASE], registers[MASK] = kept
+        if self.scratch:
+            registers[MOVED] = 1
+        self._copy(self._arena, registers, base, mask)
+
     def reserve(self, slot: int, capacity: int) -> None:
         """Make room for `capacity` live elements in a slot; amortized O(1) per element ever inserted."""
         if int(self.regs[slot][MASK]) + 1 < capacity:

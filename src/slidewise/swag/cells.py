@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from slidewise.kernels.ops import Ops
-from slidewise.kernels.registers import MASK, OWN
+from slidewise.kernels.registers import HEAD, MASK, OWN
 from slidewise.kernels.tallies import TallyOps
 from slidewise.swag.bank import Bank
 
@@ -49,6 +49,11 @@ class CellBank(Bank):
             self._cells, self._cells_used = self._tally.cells(1, machine=self.compiled), 1
             for registers in self.regs:
                 self._give_cells(registers)
+
+    def copy(self, source: int, target: int) -> None:
+        super().copy(source, target)
+        self.place_again(target)
+        self.regs[target][MID] = self.regs[target][HEAD]
 
     def place_again(self, slot: int) -> None:
         """Set a slot's registers of cells right after its registers were overwritten."""

@@ -12,6 +12,7 @@ swag/running.py is for partials. Its values cannot be read back, so it serves co
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from slidewise.kernels.jit import Jit
@@ -32,6 +33,14 @@ class OneCellBank(CellBank):
 
     def compact(self) -> None:
         """Nothing is ever left behind."""
+
+    def copy(self, source: int, target: int) -> None:
+        registers = self.regs[target]
+        cell = int(registers[CELL])
+        for number in range(len(registers)):
+            registers[number] = self.regs[source][number]
+        registers[CELL] = cell
+        self._cells[cell] = deepcopy(self._cells[int(self.regs[source][CELL])])
 
     def _place(self, slot: int, capacity: int) -> None:
         registers = self.regs[slot]
