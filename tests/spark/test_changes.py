@@ -1,4 +1,4 @@
-"""emit="update" and "change": a changelog that, replayed after any batch, is what a batch job says of the rows so far."""
+"""emit="update" and "change": a changelog that, replayed after any batch, is what a batch job says of those rows."""
 
 from __future__ import annotations
 
