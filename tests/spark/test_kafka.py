@@ -61,10 +61,11 @@ def random_rows() -> list[dict[str, Any]]:
 
 
 def write_events(place: Path, *parts: list[dict[str, Any]]) -> None:
+    """A file of JSON for each part, with a line that is no JSON."""
     (place / "in").mkdir()
     for number, part in enumerate(parts):
         lines = [json.dumps({**row, "t": datetime.fromtimestamp(row["t"] / SECOND, UTC).isoformat()}) for row in part]
-        (place / "in" / f"{number}.json").write_text("\n".join(lines) + "\n")
+        (place / "in" / f"{number}.json").write_text("\n".join([*lines[:9], "{", *lines[9:]]) + "\n")
 
 
 def run(kafka: Kafka, place: Path, sink: str) -> pa.Table:

@@ -68,10 +68,11 @@ class Kafka:
 
 
 def answers(messages: DataFrame) -> DataFrame:
+    """Of the messages that are events: a broken one has no time, and would stop the query each time it is read."""
     from pyspark.sql import functions as F
 
     events = messages.select(F.from_json(F.col("value").cast("string"), EVENT).alias("e")).select("e.*")
-    return sw.slide(events, AGGREGATES, WINDOWS, by="k", order="t", lateness="10 s")
+    return sw.slide(events.where("t is not null"), AGGREGATES, WINDOWS, by="k", order="t", lateness="10 s")
 
 
 def forget_last_commit(checkpoint: Path) -> None:
