@@ -62,7 +62,8 @@ class Origins:
         if not self._tracked:
             return
         origin, row = rows.column(ORIGIN).to_numpy(), rows.column(ROW).to_numpy()
-        for number in np.unique(origin).tolist():
+        first = int(origin.min(initial=0))
+        for number in (np.nonzero(np.bincount(origin - first))[0] + first).tolist():
             mine = origin == number
             self._found[number].slots[row[mine]] = slots[mine]
             self._found[number].positions[row[mine]] = positions[mine]

@@ -209,7 +209,8 @@ class Bucket:
                 self._remove(page)
             self._write_ledger(token)
         pages, live = self.record.pages, self.windows.live_count()
-        mostly_dead = live is not None and sum(page.rows for page in pages) > 4 * live + FEW_ROWS
+        few = max([FEW_ROWS, *(4 * page.rows for page in pages[-1:])])  # what came last will go by itself
+        mostly_dead = live is not None and sum(page.rows for page in pages) > 4 * live + few
         many_small = len(pages) > MANY_PAGES and self.record.bytes < len(pages) * SMALL_PAGE
         if mostly_dead or many_small:
             self._compact(token)

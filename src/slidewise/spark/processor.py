@@ -75,7 +75,8 @@ class SlideProcessor(StatefulProcessor):
         return self._frame(answered_rows(emitted, bucket.plan, self.names, self.late_column), emitted)
 
     def _bucket(self, key: Any) -> Bucket:
-        return Bucket(plan_from(self.packed), self.store, (_query(), self.made_of, str(key)), self.manner)
+        label = str(key[0] if isinstance(key, tuple) else key)  # Spark gives a tuple with rows, a Row with timers
+        return Bucket(plan_from(self.packed), self.store, (_query(), self.made_of, label), self.manner)
 
     def _set_alarm(self, bucket: Bucket, fired: int | None, watermark: int) -> None:
         wakes = bucket.windows.wakes_at()
