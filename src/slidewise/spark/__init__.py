@@ -1,4 +1,7 @@
-"""Spark DataFrames, batch and streaming: rows in, engine, rows out. No algorithm lives here."""
+"""Spark DataFrames, batch and streaming: rows in, engine, rows out. No algorithm lives here.
+
+For a running stream: `monitor(query)` shows it in the terminal, `figures(query)` gives the same as values.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 from slidewise.engine.explain import explain_plan
 from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError
+from slidewise.spark.monitor import Figures, figures, monitor
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+__all__ = ["Figures", "explain_spark", "figures", "monitor", "slide_spark", "spark_types"]
 
 
 def slide_spark(

@@ -23,6 +23,7 @@ from slidewise.engine.plan import Plan
 from slidewise.spark.batch import _quoted, tie_of
 from slidewise.spark.bucket import Manner
 from slidewise.spark.fingerprint import describe, fingerprint_schema, stored_columns
+from slidewise.spark.monitor import OBSERVED
 from slidewise.spark.options import Options, checked
 from slidewise.spark.pack import BUCKET, HISTORY, NUMBER, PACKET, labels_for, packer, unpacker
 from slidewise.spark.processor import METRICS, OUTPUT, SlideProcessor
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
-METRICS_NAME = "slidewise"
-"""Under this name `query.lastProgress.observedMetrics` has the figures of the last batch."""
-
 log = logging.getLogger("slidewise")
 
 
@@ -56,7 +54,7 @@ def slide_stream(
     fingerprint = fingerprint_schema(describe(plan, buckets=buckets, late=manner.late, **_unusual(plan, manner)))
     processor = SlideProcessor(recipe.packed(), fingerprint, out.names, manner, asked.late_column)
     answered = packets.groupBy(BUCKET).transformWithStateInPandas(processor, OUTPUT, "Append", "EventTime", history)
-    observed = answered.observe(METRICS_NAME, *[F.sum(name).alias(name) for name in METRICS])
+    observed = answered.observe(OBSERVED, *[F.sum(name).alias(name) for name in METRICS])
     return observed.mapInArrow(unpacker(out.names), out)
 
 
