@@ -73,7 +73,9 @@ def slide(
         How many threads; None: all cores. Answers do not depend on it. On Spark: over how many tasks one key, or rows
         without a key, may be spread. None spreads rows without a key only, on four cores or more; 1 nothing.
     lateness, emit, late, idle, initial
-        Streams only; see `slidewise.spark.streaming`.
+        Streams only (docs/streams.md): how long to wait for events out of order; when rows come out, ``"event"`` or
+        ``"window"`` once final, ``"update"`` or ``"change"`` at once, as a changelog; what becomes of late events,
+        ``"drop"``, ``"column"`` or ``"error"``; after which silence a key begins anew; a batch DataFrame of the past.
     presorted
         Rows are together by key and in order already: checked, not sorted again.
 

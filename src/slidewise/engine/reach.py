@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from slidewise.duration import in_words
 from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError
 from slidewise.monoids.aggregate import Aggregate, Family
@@ -86,6 +87,26 @@ def reach_of(plan: Plan, hold: int = 0) -> Reach:
         measured=bool(kept),
         lasting=any(rows > 0 for rows in by_rows) or any(isinstance(w, Expanding | DataWindow) for w in plan.windows),
     )
+
+
+def explain_reach(plan: Plan) -> str:
+    """What a stream keeps for these windows, in words."""
+    reach, kept = reach_of(plan), []
+    if reach.width and not (isinstance(plan.windows[0], Session) and not reach.measured):
+        kept.append(f"the rows of the last {in_words(int(reach.width) * (1 if plan.unit == 'ns' else 1000))}")
+    if reach.rows:
+        kept.append(f"the last {reach.rows} rows of each key")
+    if any(isinstance(window, DataWindow) for window in plan.windows):
+        kept.append("the rows that slide policies have not evicted")
+    if any(is_folded(plan, window) for window in plan.windows):
+        kept.append("a total per key and aggregate")
+    elif isinstance(plan.windows[0], Session):
+        kept.append("the rows of open sessions")
+    if reach.numbers:
+        kept.append("a row number per key")
+    waits = [f"{reach.ahead_rows} later rows of their key"] if reach.ahead_rows else []
+    ends = "keys stay unless idle= is given" if reach.lasting else "keys go when their windows are empty"
+    return "; ".join([f"state: {', '.join(kept)}", *(f"answers wait for {one}" for one in waits), ends])
 
 
 def refuse_unbounded(plan: Plan, aggregates: Any) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slidewise.engine.explain import explain_plan
 from slidewise.engine.plan import Plan
+from slidewise.engine.reach import explain_reach
 from slidewise.errors import ArgumentError
 from slidewise.spark.monitor import Figures, figures, monitor
 
@@ -68,7 +69,8 @@ def _moved(df: DataFrame, plan: Plan, options: dict[str, Any]) -> str:
 
     keys, order, threads = ", ".join(plan.by), ", ".join(plan.order), options.get("threads")
     if df.isStreaming:
-        return f"stream: rows packed by bucket of ({keys or 'no key'}), one state per bucket in RocksDB"
+        packed = f"stream: rows packed by bucket of ({keys or 'no key'}), one state per bucket in RocksDB"
+        return f"{packed}\n{explain_reach(plan)}"
     if options.get("presorted"):
         return "batch: nothing is shuffled or sorted (presorted=True)"
     cut = may_cut(df, plan, threads)
