@@ -215,3 +215,27 @@ def test_explain_says_so(df: DataFrame) -> None:
 
 def plan_of(df: DataFrame, order: str, window: Any, by: Any = None, aggregates: Any = AGGREGATES) -> Any:
     return Recipe(spark_types(df), aggregates, window, by, order, "auto").plan()
+
+
+@pytest.mark.parametrize(
+    "window", [sw.trailing(50), sw.expanding(), sw.trailing(9).every(4), sw.session("3 s")], ids=str
+)
+def test_data_that_changes_between_counting_and_reading_is_refused(df: DataFrame, window: Any) -> None:
+    """A filter that lets other rows through each time it runs."""
+    from pyspark.sql import functions as F
+
+    @F.udf("boolean")
+    def sometimes(number: int) -> bool:
+        return random.random() < 0.9
+
+    changing = df.where(sometimes.asNondeterministic()("id"))
+    with pytest.raises(
+        Exception, match=r"data: a range of it had [\d,]+ rows when it was cut and [\d,]+ when it was read"
+    ):
+        sw.slide(changing, AGGREGATES, window, order="t", threads=3).collect()
+
+
+def test_windows_by_time_do_not_care_what_was_counted(df: DataFrame) -> None:
+    plan = Recipe(spark_types(df), AGGREGATES, sw.trailing("9 s"), None, "t", "auto").plan()
+    (split,) = apart.splits_of(df, plan, 3)
+    assert split.ranges.rows is None

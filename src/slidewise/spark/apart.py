@@ -23,7 +23,7 @@ from slidewise.engine.plan import END, Plan
 from slidewise.errors import ArgumentError
 from slidewise.spark import ranges
 from slidewise.spark.grid import number_of, place
-from slidewise.spark.partition import HALO, RANGE, Begin, folder, mapper
+from slidewise.spark.partition import HALO, RANGE, Begin, folder, mapper, refuse_changed
 from slidewise.spark.ranges import Ranges, cut, parallelism
 from slidewise.spark.recipe import Recipe
 from slidewise.spark.schema import result_schema
@@ -73,9 +73,8 @@ def slide_apart(df: DataFrame, recipe: Recipe, plan: Plan, splits: list[Split], 
     if plan.per_event:
         copies = copies.withColumn(HALO, F.col(RANGE) != own)
     arranged = _arranged(copies, plan, splits, tie)
-    answered = arranged.mapInArrow(
-        mapper(by_range.packed(), False, begins, _ranges(splits)), result_schema(copies, by_range.plan())
-    )
+    run = mapper(by_range.packed(), False, begins, _ranges(splits), _counted(splits))
+    answered = arranged.mapInArrow(run, result_schema(copies, by_range.plan()))
     if plan.per_event:
         answered = answered.where(~F.col(HALO))
     elif not isinstance(plan.windows[0], Session):  # which is never cut
@@ -126,6 +125,11 @@ def _ranges(splits: list[Split]) -> int:
     return sum(len(split.ranges) for split in splits)
 
 
+def _counted(splits: list[Split]) -> dict[int, int]:
+    """How many rows each range must have."""
+    return {split.first + number: rows for split in splits for number, rows in enumerate(split.ranges.rows or ())}
+
+
 def _arranged(copies: DataFrame, plan: Plan, splits: list[Split], tie: Column) -> DataFrame:
     """A task for each range, and for each number of the keys that are not cut; sorted as the partitions take them."""
     keys, order = ([_column(name) for name in names] for names in (plan.by, plan.order))
@@ -168,6 +172,9 @@ def _begins(df: DataFrame, by_range: Recipe, plan: Plan, splits: list[Split], ti
         folder(by_range.packed()), f"{RANGE} int, seen bigint, totals binary"
     )
     parts = {number: (seen, bytes(totals)) for number, seen, totals in folded.collect()}
+    for split in splits:
+        folds = [parts.get(split.first + k, (0, b""))[0] for k in range(len(split.ranges))]
+        refuse_changed([sum(split.ranges.rows or ())], [sum(folds)])
     found: dict[int, Begin] = {}
     for split in splits:
         seen = 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from slidewise.engine.answers import Answers, Rows
 from slidewise.engine.arrange import Arranged, key_codes, one_zero
@@ -46,17 +47,53 @@ class Begin:
 
 
 def mapper(
-    packed: bytes, presorted: bool, begins: Mapping[int, Begin] | None = None, ranges: int = 0
+    packed: bytes,
+    presorted: bool,
+    begins: Mapping[int, Begin] | None = None,
+    ranges: int = 0,
+    counted: Mapping[int, int] | None = None,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that Spark runs on each partition's Arrow batches; rows that others sorted are checked."""
+    """The function that Spark runs on each partition's Arrow batches; rows that others sorted are checked.
+
+    `counted` says how many rows a range had when it was cut: partition k is range k.
+    """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         partition = Partition(plan_from(packed), presorted, begins or {}, ranges)
+        expected = _expected(counted or {})
+        rows = 0
         for batch in batches:
+            rows += _own(batch)
             yield from partition.take(batch)
+        if expected is not None:
+            refuse_changed([expected], [rows])
         yield from partition.finish()
 
     return run
+
+
+def _expected(counted: Mapping[int, int]) -> int | None:
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return None if context is None else counted.get(context.partitionId())
+
+
+def _own(batch: pa.RecordBatch) -> int:
+    """Rows that are not there for the windows of others."""
+    if HALO not in batch.schema.names:
+        return int(batch.num_rows)
+    return int(batch.num_rows) - int(pc.sum(batch.column(HALO)).as_py() or 0)
+
+
+def refuse_changed(counted: Sequence[int], found: Sequence[int]) -> None:
+    """Raise `ArgumentError` if ranges do not have the rows that they had when they were cut."""
+    for before, now in zip(counted, found, strict=True):
+        if before != now:
+            raise ArgumentError(
+                f"data: a range of it had {before:,} rows when it was cut and {now:,} when it was read, so its answers "
+                "would be wrong; expected data that does not change: write it out or cache it, or use threads=1"
+            )
 
 
 def folder(packed: bytes) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

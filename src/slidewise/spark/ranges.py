@@ -56,6 +56,8 @@ class Ranges:
     """How many rows lie before those that each range needs, where rows are numbered."""
     numbered: list[int]
     """How many rows lie before each range but the first, where rows are numbered."""
+    rows: list[int] | None = None
+    """How many rows each range has of its own (with a step of rows: needs), where answers depend on it."""
 
     def __len__(self) -> int:
         return len(self.starts) + 1
@@ -107,7 +109,12 @@ def _on_lines(plan: Plan, grid: Grid, cells: list[int]) -> Ranges:
     back = [_back(plan, grid, cell) for cell in cells]
     on = [_on(plan, grid, cell) for cell in cells]
     seen = [0, *(grid.before[grid.cell(bound)] for bound in back)]
-    return Ranges([grid.line(cell) for cell in cells], back, on, seen, [grid.before[cell] for cell in cells])
+    numbered = [grid.before[cell] for cell in cells]
+    rows = None
+    if any(window.axis == "rows" for window in plan.windows):  # windows by time are right whatever was counted
+        begins = [0, *numbered] if plan.per_event else seen
+        rows = [end - begin for begin, end in zip(begins, [*numbered, grid.rows], strict=True)]
+    return Ranges([grid.line(cell) for cell in cells], back, on, seen, numbered, rows)
 
 
 def _back(plan: Plan, grid: Grid, cell: int) -> Bound:
@@ -167,7 +174,10 @@ def _at_gaps(df: DataFrame, plan: Plan, grid: Grid, cells: list[int]) -> Ranges:
     for cell, begin in sorted(begins.groupBy("cell").agg(F.min("t")).collect()):
         found.setdefault(near[cell], begin)
     starts: list[Bound] = sorted(found.values())
-    return Ranges(starts, list(starts), list(starts), [0] * (len(starts) + 1), [0] * len(starts))
+    rows = [0] * (len(starts) + 1)
+    for range_, count in ordered.groupBy(place(F.col("t"), starts)).count().collect() if starts else ():
+        rows[range_] = count
+    return Ranges(starts, list(starts), list(starts), [0] * (len(starts) + 1), [0] * len(starts), rows)
 
 
 def _shared(grid: Grid, found: Ranges) -> int:
