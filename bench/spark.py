@@ -89,11 +89,11 @@ def worst(what: str, found: Mapping[str, float | None], limit: float, *, at_most
     return [Bar(f"{what}; worst: {case}", known[case], limit, at_most=at_most)]
 
 
-def flatness(report: Report, who: str) -> dict[str, float | None]:
-    """Slowest through fastest window, by the rest of the case; for cases with more than one window."""
+def flatness(report: Report, who: str, apart: str = "") -> dict[str, float | None]:
+    """Slowest through fastest window, but for `apart`, by the rest of the case; for cases with more than one window."""
     groups: dict[str, list[float]] = {}
     for timing in report.timings:
-        if timing.who == who and timing.nanoseconds is not None:
+        if timing.who == who and timing.nanoseconds is not None and timing.case.get("window") != apart:
             rest = words({key: value for key, value in timing.case.items() if key != "window"})
             groups.setdefault(rest, []).append(timing.nanoseconds)
     return {rest: max(times) / min(times) for rest, times in groups.items() if len(times) > 1}

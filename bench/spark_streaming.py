@@ -1,12 +1,12 @@
-"""Spark streaming, steady state: an answer per event, 10 and 10,000 keys, the last 10 to 10^6 rows, 60 s and 600 s.
+"""Spark streaming, steady state: an answer per event, 10 and 10,000 keys, windows of 10 to 10^6 rows and of 60, 600 s.
 
     Parquet files, one per micro-batch ──► query ──► noop; rows/s of a batch = its rows through its trigger's time
 
 The first batches start workers, load kernels and compile Spark's own code; they do not count. Peers: Spark's
 ``window(60 s, 1 s)`` and ``window(600 s, 1 s)``, which copy each row 60 and 600 times and answer once a second and key,
 not once an event; each runs as many batches as fit into its time box, of a size it can manage (the larger the better
-for it, since planning 600 copies of a row costs seconds by itself). Floor: the same packets through a processor that
-returns them as they are.
+for it, since planning 600 copies of a row costs seconds by itself). And a plain per-key transformWithState that folds a
+list (naive.py), over 60 s. Floor: the same packets through a processor that returns them as they are.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 import slidewise as sw
 from bench.identity import identity
 from bench.measure import Case, Report, Timing, words
+from bench.naive import naive
 from bench.spark import CORES, flatness, session, worst
 
 if TYPE_CHECKING:
@@ -38,10 +39,13 @@ TICK = 100  # microseconds between events
 LATENESS_SECONDS = 2
 KEYS = (10, 10_000)
 SPANS = {"60 s": 60, "600 s": 600}
-US, FLOOR = "slidewise", "floor: identity"
+FOUR = "1 s, 10 s, 60 s, 600 s"
+"""Four windows in one query."""
+US, FLOOR, NAIVE = "slidewise", "floor: identity", "plain transformWithState"
 PEERS = {span: f"Spark, window({span}, 1 s)" for span in SPANS}
 LIMITS = {"60 s": 30.0, "600 s": 100.0}
 FLAT = 1.5
+THROUGH_FLOOR = 1.5
 ROWS_PER_SECOND_ON_TWO_CORES = 350_000
 
 Query = Callable[["DataFrame", "int | str"], "DataFrame"]
@@ -67,15 +71,17 @@ class Size:
     steady: int
     seconds: float
     peer_seconds: float
+    naive_rows: int
 
 
 FULL = Size(
     rows=500_000,
     peer_rows={(10, "60 s"): 500_000, (10, "600 s"): 500_000, (10_000, "60 s"): 50_000, (10_000, "600 s"): 5_000},
-    windows={10: 9, 1_000_000: 24, "60 s": 9, "600 s": 14},
+    windows={10: 9, 1_000_000: 24, "60 s": 9, "600 s": 14, FOUR: 14},
     steady=4,
     seconds=60.0,
     peer_seconds=25.0,
+    naive_rows=5_000,
 )
 QUICK = Size(
     rows=100_000,
@@ -84,13 +90,21 @@ QUICK = Size(
     steady=2,
     seconds=6.0,
     peer_seconds=3.0,
+    naive_rows=500,
 )
 
 
 def slidewise(events: DataFrame, window: int | str) -> DataFrame:
     lateness = f"{LATENESS_SECONDS} s" if events.isStreaming else None
-    answers: DataFrame = sw.slide(events, sw.max("value"), sw.trailing(window), by="key", order="ts", lateness=lateness)
+    windows: Any = sw.trailing(window)
+    if window == FOUR:
+        windows = {span.replace(" ", ""): sw.trailing(span) for span in FOUR.split(", ")}
+    answers: DataFrame = sw.slide(events, sw.max("value"), windows, by="key", order="ts", lateness=lateness)
     return answers
+
+
+def plain(events: DataFrame, window: int | str) -> DataFrame:
+    return naive(events, SPANS[str(window)])
 
 
 def spark_window(events: DataFrame, window: int | str) -> DataFrame:
@@ -126,6 +140,11 @@ def run(quick: bool, say: Callable[[str], None]) -> Report:
                     rates = _rates(spark, spark_window, place, keys, rows, span, 8, size.peer_seconds)
                     note = f"{PEERS[span]}: batches of {rows:,} rows with {keys:,} keys; an answer per second and key"
                     _add(report, case, PEERS[span], rates[1:] or rates, wrong[PEERS["60 s"]], note)
+                if window == "60 s":
+                    say(f"{words(case)}: {NAIVE}")
+                    rates = _rates(spark, plain, place, keys, size.naive_rows, window, 8, size.peer_seconds)
+                    note = f"{NAIVE}: batches of {size.naive_rows:,} rows; it takes rows as they come"
+                    _add(report, case, NAIVE, rates[1:] or rates, "", note)
                 _add(report, case, FLOOR, least[-size.steady :], "")
     _bars(report)
     return report
@@ -248,7 +267,9 @@ def _bars(report: Report) -> None:
     if CORES == 2:
         limit = ROWS_PER_SECOND_ON_TWO_CORES / 1000
         report.bars += worst("thousand rows/s, steady, on two cores", dict(rates), limit, at_most=False)
-    flat = flatness(report, US)
+    floors = {words(timing.case): 1 / (report.ratio(timing.case, FLOOR, US) or 1.0) for timing in ours}
+    report.bars += worst("time through the floor's", floors, THROUGH_FLOOR, at_most=True)
+    flat = flatness(report, US, apart=FOUR)
     report.bars += worst("flat in the window, slowest through fastest", flat, FLAT, at_most=True)
     for span, limit in LIMITS.items():
         for keys in KEYS:
