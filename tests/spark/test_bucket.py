@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.engine.keyed import BEGINNING, TIE
+from slidewise.engine.plan import make_plan
 from slidewise.engine.reach import reach_of
 from slidewise.errors import LateEventError, SnapshotError
 from slidewise.spark import bucket as bucket_module
@@ -24,6 +25,7 @@ from tests.spark.replay import (
     PER_EVENT,
     PER_ROWS,
     PER_WINDOW,
+    SCHEMA,
     SECOND,
     Batch,
     MemoryStore,
@@ -54,6 +56,34 @@ def test_the_stream_equals_the_batch(window: Any, stream: list[Batch], by: list[
         assert (workers.store.pages, keys) == ({}, 0)
     elif not reach.measured:
         assert sum(page.rows for page in workers.record.pages) <= 4 * keys * (reach.rows + 1) + 6 + 6
+
+
+COLLECTING = [sw.collect("x"), sw.median("x"), sw.collect("s")]
+SKETCHING = [sw.quantile("x", 0.5), sw.approx_distinct("x"), sw.last("s")]
+
+
+@pytest.mark.parametrize(
+    ("aggregates", "window"),
+    [
+        (COLLECTING, sw.session("1 s")),
+        (COLLECTING, sw.trailing(3)),
+        (SKETCHING, sw.expanding()),
+        (SKETCHING, sw.session("1 s")),
+    ],
+    ids=str,
+)
+@settings(max_examples=20)
+@given(stream=batches(), data=st.data())
+def test_collections_and_sketches_are_remembered(
+    aggregates: Any, window: Any, stream: list[Batch], data: st.DataObject
+) -> None:
+    """Collections as rows, sketches as they are."""
+    types = dict(zip(SCHEMA.names, SCHEMA.types, strict=True))
+    plan = make_plan(types, aggregates, window, by=["k"], order=["t"], positions=False)
+    _, emitted = replay(plan, stream, data, late="error")
+    everything = table_of([row for batch in stream for row in batch.rows])
+    expected = sw.slide(everything, aggregates, window, by=["k"], order=["t", TIE])
+    assert_answers([one.final for one in emitted], expected, names_of(plan))
 
 
 @pytest.mark.parametrize("window", [*PER_EVENT, *PER_ROWS], ids=str)

@@ -59,6 +59,16 @@ def test_a_silence_ends_the_windows_of_a_key(window: Any, stream: list[Batch], d
     assert (workers.store.pages, emitted[-1].keys, emitted[-1].waiting) == ({}, 0, 0)
 
 
+@pytest.mark.parametrize("window", PER_WINDOW, ids=str)
+@settings(max_examples=25)
+@given(stream=batches(), data=st.data())
+def test_windows_that_end_by_themselves_do_not_mind(window: Any, stream: list[Batch], data: st.DataObject) -> None:
+    plan = plan_of(window, ["k"])
+    _, emitted = replay(plan, stream, data, Workers(plan, "error", idle=1))
+    expected = batch_answer([row for batch in stream for row in batch.rows], window, ["k"])
+    assert_answers([one.final for one in emitted], expected, names_of(plan))
+
+
 @pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW, *PER_ROWS], ids=str)
 @settings(max_examples=25)
 @given(past=rows(), stream=batches(), data=st.data(), by=st.sampled_from([["k"], ["k", "f"], []]))

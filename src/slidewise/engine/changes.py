@@ -21,9 +21,9 @@ from slidewise.engine.arrange import key_codes
 from slidewise.engine.arrivals import Stretches, stretches
 from slidewise.engine.carry import Runs
 from slidewise.engine.keyed import NO_RUNS, NO_TIMES, KeyedWindows, with_answers
-from slidewise.engine.keys import BEGINNING
+from slidewise.engine.keys import BEGINNING, key_of, values_of
 from slidewise.engine.origins import ORIGIN, ROW
-from slidewise.engine.plan import END, START
+from slidewise.engine.plan import END, START, Plan
 from slidewise.engine.steps import forever
 
 OP, VERSION = "op", "version"
@@ -157,9 +157,7 @@ def _steps(windows: KeyedWindows, waiting: pa.Table | None, touched: pa.Table) -
         upto = np.full(len(runs), forever(plan))
         found, answers = windows.carry.steps(columns, times, runs, upto)
         _release(windows, runs.slots)
-        named = {name: pa.array([key[r] for r in found.run.tolist()], type=plan.types[name])
-                 for name, key in zip(plan.by, keys, strict=True)}  # fmt: skip
-        table = windows.window_rows(named, found, answers)
+        table = windows.window_rows(_named(plan, keys, found.run.tolist()), found, answers)
         history = None if part is None else windows.origins.seeded(part.rows)
         if windows.reach.numbers and history is not None:
             table = table.filter(pa.array(~history[runs.starts[found.run] + found.ends - before[found.run] - 1]))
@@ -167,6 +165,13 @@ def _steps(windows: KeyedWindows, waiting: pa.Table | None, touched: pa.Table) -
             table = table.filter(pa.array(found.ends > windows.from_time))
         made.append(table)
     return made
+
+
+def _named(plan: Plan, keys: list[list[Any]], runs: list[int]) -> dict[str, pa.Array]:
+    """The key of each run, as answers spell it."""
+    spelled = [[values_of(key_of((value,)))[0] for value in column] for column in keys]
+    columns = zip(plan.by, spelled, strict=True)
+    return {name: pa.array([column[run] for run in runs], type=plan.types[name]) for name, column in columns}
 
 
 def _with_quiet(
@@ -178,7 +183,8 @@ def _with_quiet(
     columns = [mine.column(name).to_pylist() for name in by]
     found = windows.keys.find(columns, mine.num_rows)
     has_rows = windows.keys.find(keys, len(runs)) if len(runs) else NO_TIMES
-    quiet = np.nonzero((found >= 0) & ~np.isin(found, has_rows))[0]
+    _, first = np.unique(found, return_index=True)  # zeros of either sign are one key
+    quiet = first[(found[first] >= 0) & ~np.isin(found[first], has_rows)]
     slots = windows.carry.copies(found[quiet])
     added = [[*key, *(column[k] for k in quiet.tolist())] for key, column in zip(keys, columns, strict=True)]
     return Runs(

@@ -62,8 +62,9 @@ class Ledger:
 class KeyedWindows:
     """Live windows by key under one plan, and the rows that wait for the watermark.
 
-    `idle`, in units of `order`: a key that is silent for longer begins anew. `hold` more rows of each key wait than
-    must, so that their answers can be had again. Windows that end by `from_time` are history and not answered.
+    `idle`, in units of `order`: a key that is silent for longer begins anew, where its windows do not end by
+    themselves. `hold` more rows of each key wait than must, so that their answers can be had again. Windows that end by
+    `from_time` are history and not answered.
     """
 
     def __init__(self, plan: Plan, *, idle: Any = None, hold: int = 0, from_time: int = BEGINNING) -> None:
@@ -73,7 +74,7 @@ class KeyedWindows:
         self.pending: pa.Table | None = None
         self.reach = reach_of(plan, hold)
         self.hold = hold
-        self.idle = None if idle is None else max(idle, self.reach.width)
+        self.idle = max(idle, self.reach.width) if idle is not None and self.reach.lasting else None
         self.carry = Carry(plan)
         self.keys = Keys(plan, self.carry)
         self.origins = Origins(self.reach.tracked)
