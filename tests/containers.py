@@ -314,7 +314,7 @@ def spark_stream(
     if cuts is None:
         first = {row for row in range(len(times)) if times[row] <= 0 or row % 2 == 0}
         cuts = [sorted(first), [row for row in range(len(times)) if row not in first]]
-    parts = [table.take(cut) for cut in cuts]
+    parts = [table.take(pa.array(cut, type=pa.int64())) for cut in cuts]
     parts[-1] = pa.concat_tables([parts[-1], _sentinel(columns, key, time, _FAR)])
     parts.append(_sentinel(columns, key, time, 2 * _FAR))
     with tempfile.TemporaryDirectory() as place:

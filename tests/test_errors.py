@@ -559,15 +559,43 @@ STREAM_BAD: list[tuple[str, Callable[[Any], Any], list[Fragment]]] = [
     ("negative_lateness", lambda df: slide(data=df, by="k", order="t", lateness="-1 s"), ["lateness", "-1 s"]),
     ("lateness_in_months", lambda df: slide(data=df, by="k", order="t", lateness="1 month"), ["lateness", "1 month"]),
     ("bad_idle", lambda df: slide(data=df, by="k", order="t", lateness="1 s", idle="soon"), ["idle", "soon"]),
-    *(
-        (f"no_{window!r}", lambda df, w=window: slide(window=w, data=df, order="t"), ["window", repr(window), "stream"])
-        for window in (
-            sw.expanding(),
-            sw.session("1 h"),
-            sw.around("1 s", "1 s"),
-            sw.between("t", "t"),
-            sw.trailing("1 h", coarse="1 min"),
-        )
+    ("between", lambda df: slide(window=sw.between("t", "t"), data=df, order="t"), ["window", "between", "stream"]),
+    (
+        "median_of_everything",
+        lambda df: slide(sw.median("v"), sw.expanding(), data=df, order="t"),
+        ["median('v')", "expanding", "bounded", "quantile"],
+    ),
+    (
+        "every_row_of_everything",
+        lambda df: slide(window=sw.expanding(), data=df, order="t", algorithm="daba"),
+        ["algorithm", "daba", "expanding", "auto"],
+    ),
+    (
+        "change_of_windows",
+        lambda df: slide(window=sw.tumbling("1 s"), data=df, order="t", emit="change"),
+        ["emit", "change", "window", "update"],
+    ),
+    (
+        "late_column_of_windows",
+        lambda df: slide(window=sw.tumbling("1 s"), data=df, order="t", late="column"),
+        ["late", "column", "tumbling"],
+    ),
+    (
+        "op_is_there",
+        lambda df: slide(data=df.withColumnRenamed("s", "op"), order="t", emit="update"),
+        ["emit", "update", "'op'"],
+    ),
+    ("initial_of_what", lambda df: slide(data=df, order="t", initial=3), ["initial", "int", "batch DataFrame"]),
+    ("initial_streams", lambda df: slide(data=df, order="t", initial=df), ["initial", "batch DataFrame"]),
+    (
+        "initial_without_a_column",
+        lambda df: slide(data=df, order="t", initial=df.sparkSession.range(1).selectExpr("cast(id as double) v")),
+        ["initial", "'t'", "v"],
+    ),
+    (
+        "initial_of_another_type",
+        lambda df: slide(data=df, order="t", initial=df.sparkSession.sql("select 1 v, now() t")),
+        ["initial", "'v'", "int", "double"],
     ),
 ]
 

@@ -22,6 +22,7 @@ import pandas as pd
 import pytest
 
 import slidewise as sw
+from slidewise.monoids import BUILTINS
 from tests import golden, oracle
 from tests.containers import LATENESS, SEQUENCES, TABLES, Container, Sequence, nan_is_null, spark_batch, spark_stream
 from tests.golden import CASES, Aggregate, Case, Column, Columns, Window, is_per_event, spark_reason
@@ -345,8 +346,22 @@ class Shared:
 
 
 def streams(case: Case) -> bool:
-    """Whether a stream has these windows; where it does not, it says so by name (tests/test_errors.py)."""
-    return all("coarse" not in window and {"trailing", "tumbling"} & set(window) for window in case.windows.values())
+    """Whether a stream has these windows; where it does not, it says so by name (tests/test_errors.py).
+
+    Rows that look ahead by rows are answered when those come, so the last ones of a case are not.
+    """
+    return not any("between" in window or by_rows(window) for window in case.windows.values()) and not (
+        expands(case)
+        and any(getattr(BUILTINS.get(spec.function), "nature", "") == "holistic" for spec in case.aggregates)
+    )
+
+
+def by_rows(window: Window) -> bool:
+    return "around" in window and isinstance(window["around"][0], int)
+
+
+def expands(case: Case) -> bool:
+    return any("expanding" in window for window in case.windows.values())
 
 
 def _unnamed(spec: Aggregate) -> Aggregate:
@@ -362,7 +377,7 @@ def _share() -> dict[str, Shared]:
             bucket = next(i for i, names in enumerate(_BUCKETS) if used <= names)
             shape = json.dumps(case.windows.get(""))
             if case.per_event:
-                shape = "event" if streams(case) else "event, batch only"
+                shape = f"event, {expands(case)}" if streams(case) else "event, batch only"
             groups.setdefault(f"{bucket} {case.order} {shape}", []).append(case)
     return {case.name: Shared(cases) for cases in groups.values() for case in cases}
 

@@ -1,4 +1,4 @@
-"""Slide policies on Spark: a batch answers as a table does, a stream says that it cannot yet."""
+"""Slide policies on Spark batches: they answer as a table does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import slidewise as sw
-from slidewise.errors import ArgumentError
 from tests.containers import TABLES, spark_batch
 from tests.policies import AGGREGATES, POLICIES, expected, joined, table
 from tests.same import assert_same
@@ -55,11 +54,3 @@ def test_a_batch_answers_as_a_table_does(spark: SparkSession) -> None:
     assert_same([made["count_both"].values[row] for row in order], wanted)
     said = sw.explain(spark.createDataFrame([(1, 2)], "k int, t int"), sw.count(), windows["dict"], by="k", order="t")
     assert "amta finds the longest prefix" in said
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("window", [POLICIES["few"].window(), sw.adwin(column="value")], ids=["evict_while", "adwin"])
-def test_a_stream_says_that_it_cannot_yet(spark: SparkSession, window: Any) -> None:
-    stream = spark.readStream.format("rate").load()
-    with pytest.raises(ArgumentError, match=r"window=(evict_while|adwin)\(.*: is not available on a stream yet"):
-        sw.slide(stream, sw.count(), window, by="value", order="timestamp", lateness="1 s")
