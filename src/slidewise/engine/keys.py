@@ -22,6 +22,8 @@ class Keys:
     def __init__(self, plan: Plan, carry: Carry) -> None:
         self._plan = plan
         self._carry = carry
+        kinds = [plan.types[name] for name in plan.by]
+        self._floats = any(kind is None or pa.types.is_floating(kind) for kind in kinds)
         self._slots: dict[tuple[Any, ...], int] = {}
         self._keys: dict[int, tuple[Any, ...]] = {}
         self.seen = np.zeros(8, dtype=np.int64)
@@ -38,11 +40,11 @@ class Keys:
 
     def find(self, columns: Sequence[list[Any]], length: int) -> Any:
         """The slot of each key, given as columns of values; -1 for a key without one."""
-        return np.array([self._slots.get(key, -1) for key in _keys_of(columns, length)], dtype=np.int64)
+        return np.array([self._slots.get(key, -1) for key in self._keys_of(columns, length)], dtype=np.int64)
 
     def place(self, columns: Sequence[list[Any]], length: int) -> tuple[Any, Any]:
         """The slot of each key, and which of them are new."""
-        keys = _keys_of(columns, length)
+        keys = self._keys_of(columns, length)
         slots, fresh = np.zeros(length, dtype=np.int64), np.zeros(length, dtype=np.bool_)
         for k, key in enumerate(keys):
             slot = self._slots.get(key)
@@ -56,6 +58,12 @@ class Keys:
             slots[k] = slot
         return slots, fresh
 
+    def _keys_of(self, columns: Sequence[list[Any]], length: int) -> list[tuple[Any, ...]]:
+        if not columns:
+            return [()] * length
+        keys = list(zip(*columns, strict=True))
+        return [key_of(key) for key in keys] if self._floats else keys
+
     def forget(self, slots: Any) -> None:
         """These keys have no windows any more; their slots may serve others."""
         for slot in slots.tolist():
@@ -67,10 +75,6 @@ class Keys:
         keys = [values_of(self._keys[slot]) for slot in slots.tolist()]
         types = self._plan.types
         return {name: pa.array([key[k] for key in keys], type=types[name]) for k, name in enumerate(self._plan.by)}
-
-
-def _keys_of(columns: Sequence[list[Any]], length: int) -> list[tuple[Any, ...]]:
-    return [key_of(key) for key in zip(*columns, strict=True)] if columns else [()] * length
 
 
 def key_of(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -17,6 +17,7 @@ copied: an algorithm that has them builds them anew when it finds its register M
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ SMALLEST = 4
 
 ROOMY = 64
 """A ring of no more places is not worth shrinking."""
+
+MANY = 16
+"""So many rings are moved at once rather than one by one."""
 
 SPARSE = 65_536
 """An arena of no more places is not worth shrinking."""
@@ -41,6 +45,9 @@ class Bank:
     integers it keeps per element, `scratch` how many more it can derive from those. `live` names the two registers
     between which the ring is in use.
     """
+
+    alike = True
+    """Slots have rings and nothing else, so that many can be moved at once."""
 
     def __init__(
         self,
@@ -129,6 +136,9 @@ class Bank:
         if self.scratch:
             registers[MOVED] = 1
         self._copy(self._arena, registers, base, mask)
+        if not self.compiled:  # an algorithm may keep an object of its own there, which it changes in place
+            for place in range(int(registers[BASE]) - self.extra, int(registers[BASE])):
+                self._arena[0][place] = copy(self._arena[0][place])
 
     def reserve(self, slot: int, capacity: int) -> None:
         """Make room for `capacity` live elements in a slot; amortized O(1) per element ever inserted."""
@@ -146,6 +156,13 @@ class Bank:
         """`reserve` for many slots; only those that lack room cost anything. A slot may be named more than once."""
         if self.compiled:
             lacking = np.nonzero(self.regs[slots, MASK] + 1 < capacities)[0]
+            if len(lacking) >= MANY and self.alike:
+                chosen, place = np.unique(np.asarray(slots)[lacking], return_inverse=True)
+                wanted = np.zeros(len(chosen), dtype=np.int64)
+                np.maximum.at(wanted, place, np.asarray(capacities)[lacking])
+                self.wasted += int(self._regions(self.regs[chosen, MASK] + 1).sum())
+                self._place_all(chosen, wanted, self._arena)
+                return
             for k in lacking.tolist():
                 self.reserve(int(slots[k]), int(capacities[k]))
         else:
@@ -163,6 +180,10 @@ class Bank:
             return
         old = self._arena
         self._arena, self.used, self.wasted = self._columns(64), 0, 0
+        if self.compiled and self.alike:
+            everyone = np.arange(self.slots)
+            self._place_all(everyone, self.regs[:, TAIL] - self.regs[:, HEAD], old)
+            return
         for slot in range(self.slots):
             registers = self.regs[slot]
             base, mask = int(registers[BASE]), int(registers[MASK])
@@ -193,6 +214,43 @@ class Bank:
         if mask >= 0:
             self.wasted += self._region(mask + 1)
             self._copy(self._arena, registers, base, mask)
+
+    def _place_all(self, slots: Any, capacities: Any, old: tuple[Any, ...]) -> None:
+        """As `_place`, for many slots at once; what lives in their rings of `old` goes along."""
+        registers = self.regs[slots]
+        bits = np.ceil(np.log2(np.maximum(capacities, SMALLEST))).astype(np.int64)
+        sizes = np.int64(1) << bits
+        regions = self._regions(sizes)
+        total = int(regions.sum())
+        if old is self._arena:
+            self._make_room(total)
+            old = self._arena
+        else:
+            self._arena = self._columns(max(64, total))
+        begins = self.used + np.cumsum(regions) - regions
+        self.used += total
+        self.regs[slots, BASE], self.regs[slots, MASK] = begins + self.extra, sizes - 1
+        if self.scratch:
+            self.regs[slots, MOVED] = 1
+        first, last = (registers[:, number] for number in self.live)
+        moved = self.regs[slots]
+        source, target = (self._all_places(rows, first, last) for rows in (registers, moved))
+        for before, column in zip(old, self._arena, strict=True):
+            column[target] = before[source]
+
+    def _all_places(self, registers: Any, first: Any, last: Any) -> Any:
+        """Where the live partials of many slots lie, slot by slot and plane by plane."""
+        base, mask, count = registers[:, BASE], registers[:, MASK], last - first
+        extra = (base[:, None] - 1 - np.arange(self.extra)).ravel()
+        if not max(self.planes, self.links):
+            return extra
+        positions = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count - first, count)
+        inside = np.repeat(base, count) + (positions & np.repeat(mask, count))
+        size = np.repeat(mask + 1, count)
+        return np.concatenate([*(inside + k * size for k in range(max(self.planes, self.links))), extra])
+
+    def _regions(self, sizes: Any) -> Any:
+        return self.extra + (max(self.planes, self.links) + self.scratch) * sizes
 
     def _region(self, size: int) -> int:
         return self.extra + (max(self.planes, self.links) + self.scratch) * size

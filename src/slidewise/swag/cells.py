@@ -27,6 +27,8 @@ REGISTERS = 4
 class CellBank(Bank):
     """`needs(size)` says how many cells a slot with a ring of `size` places has."""
 
+    alike = False
+
     def __init__(self, ops: Ops, needs: Callable[[int], int]) -> None:
         assert ops.tally is not None
         self._tally: TallyOps = ops.tally

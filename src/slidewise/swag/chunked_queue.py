@@ -110,10 +110,13 @@ def queue_of(ops: Ops, jit: Jit) -> tuple[Any, Any]:
 
 
 class ChunkBank(Bank):
-    """A bank whose slots have rings of chunks in place of rings of places."""
+    """A bank whose slots have rings of chunks in place of rings of places; FRONT is the first of `pointers`."""
 
-    def __init__(self, ops: Ops, *, planes: int, extra: int, own: int) -> None:
+    alike = False
+
+    def __init__(self, ops: Ops, *, planes: int, extra: int, own: int, pointers: int) -> None:
         self._chunk = planes * CHUNK
+        self._pointers = range(FRONT, FRONT + pointers)
         self._free = -1
         self._spare = 0
         super().__init__(ops.columns, compiled=ops.compiled, planes=planes, extra=extra, own=own, links=1)
@@ -141,6 +144,20 @@ class ChunkBank(Bank):
             found.append(p)
             p = self._next(p - LOW) if p & LOW == LOW else p + 1
         return found
+
+    def copy(self, source: int, target: int) -> None:
+        n, mine, theirs = self.length(source), self.regs[target], self.regs[source]
+        self.empty(target)
+        mine[FRONT] = mine[END]
+        self.reserve(target, n)
+        placed = dict(zip(self.pointers(source, n + 1), self.pointers(target, n + 1), strict=True))
+        kept = (mine[BASE], mine[MASK])
+        for number in range(len(mine)):
+            mine[number] = placed[int(theirs[number])] if number in self._pointers else theirs[number]
+        mine[BASE], mine[MASK] = kept
+        for column in self.cols[:-1]:
+            for place, taken in zip(self.places(target), self.places(source), strict=True):
+                column[place] = column[taken]
 
     def places(self, slot: int) -> list[int]:
         registers = self.regs[slot]
@@ -227,7 +244,7 @@ class Chunked(Structure):
 
     @classmethod
     def bank(cls, ops: Ops) -> Bank:
-        return ChunkBank(ops, planes=cls.planes, extra=cls.extra, own=cls.own)
+        return ChunkBank(ops, planes=cls.planes, extra=cls.extra, own=cls.own, pointers=2 + cls.pointers)
 
     def state(self) -> tuple[list[int], list[Any], list[int]]:
         registers, partials, _ = super().state()
