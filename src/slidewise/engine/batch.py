@@ -145,7 +145,7 @@ def _run_scan(
     has_nulls = valid is not None
     valid = np.ascontiguousarray(valid) if has_nulls else NO_NULLS
     outs, ok = tuple(out[first:last] for out in answer.outs), answer.ok[first:last]
-    runs -= base
+    runs = runs - base  # contiguous, whatever it was cut from: one Numba type, so one kernel
     if not output.ops.compiled:
         runs, valid = runs.tolist(), valid.tolist()
     window = output.window

@@ -73,6 +73,12 @@ class Structure:
         raise TypeError("an algorithm must define build(ops, jit)")
 
     @classmethod
+    def steps(cls, ops: Ops) -> Steps:
+        """What `build` makes at the speed of `ops`; made once, so that all kernels share what they inline."""
+        steps: Steps = ops.built((cls, "steps"), lambda: cls.build(ops, ops.jit))
+        return steps
+
+    @classmethod
     def bank(cls, ops: Ops) -> Bank:
         """Room for windows of this algorithm."""
         return Bank(
@@ -348,15 +354,13 @@ class Structure:
 
 def sweep_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:
     """The sweep of one algorithm and one monoid; built once."""
-    sweep: Callable[..., Any] = ops.built(structure, lambda: build_sweep(ops, structure.build(ops, ops.jit)))
+    sweep: Callable[..., Any] = ops.built(structure, lambda: build_sweep(ops, structure.steps(ops)))
     return sweep
 
 
 def extend_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:
     """The loop behind `extend` for one algorithm and one monoid; built once."""
-    extend: Callable[..., Any] = ops.built(
-        (structure, "extend"), lambda: build_extend(ops, structure.build(ops, ops.jit))
-    )
+    extend: Callable[..., Any] = ops.built((structure, "extend"), lambda: build_extend(ops, structure.steps(ops)))
     return extend
 
 
