@@ -30,8 +30,10 @@ _ROOT = Path(__file__).resolve().parent.parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Algorithm x built-in is machine code of its own for each pair: all of them are for the slow run.
 
-    The ladder's own choice runs every built-in in the normal run too.
+    The ladder's own choice runs every built-in in the normal run too. What needs Spark comes first: one process of the
+    run has all of it, so that the others start no Spark of their own.
     """
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         one = params.get("one", params.get("name", params.get("aggregate")))
@@ -71,6 +73,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.memory", "1g")
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # quick to start
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
