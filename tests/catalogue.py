@@ -26,7 +26,7 @@ OFTEN = frozenset({"two_stacks_lite", "foa"})
 
 
 def rare(*values: Any) -> Any:
-    """Parameters of the slow run: machine code of its own that is like what the normal run compiles."""
+    """Parameters of the slow run, where others like them are in the normal one."""
     return pytest.param(*values, marks=pytest.mark.slow)
 
 

@@ -19,6 +19,7 @@ from slidewise.errors import ArgumentError, bad, whole
 from slidewise.kernels.jit import Jit
 from slidewise.kernels.ops import Ops, compiled_ops, object_ops
 from slidewise.kernels.registers import HEAD, LAST, MOVED, TAIL
+from slidewise.kernels.spans import validity
 from slidewise.kernels.sweep import Steps, build_extend, build_sweep
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.bank import Bank
@@ -274,7 +275,7 @@ class Structure:
         if ops.compiled:
             lo, hi = np.asarray(lo, dtype=np.int64), np.asarray(hi, dtype=np.int64)
             runs = np.array(runs, dtype=np.int64)
-            valid = np.zeros(0, dtype=np.bool_) if valid is None else valid
+            valid = validity(valid)
         sweep_of(type(self), ops)(bank.cols, bank.regs, inputs, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
         if rows or not self.bulk:
             self._give_back()
