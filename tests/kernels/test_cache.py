@@ -11,11 +11,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numba import typeof
 
 import slidewise as sw
 from slidewise.kernels import cache
+from slidewise.kernels.jit import inlined, kernel
 from slidewise.kernels.ops import CannotCompile, compiled_ops
+from slidewise.kernels.spans import validity
 
 HERE = str(Path(sw.__file__).parents[1])
 """The copy under test, whichever one is installed."""
@@ -209,3 +213,24 @@ def test_an_inverse_compiles_with_the_rest() -> None:
     assert ops.called("inverse")(5, 3) == 2
     with pytest.raises(TypeError, match="is for kernels"):
         ops.inverse(5, 3)
+
+
+def test_functions_alike_are_one_kernel() -> None:
+    def adding(number: float) -> Any:
+        return kernel(lambda x: x + number)
+
+    assert adding(1.0) is adding(1.0)
+    assert adding(1.0) is not adding(2.0)
+
+
+def test_constants_share_a_body() -> None:
+    add = inlined(lambda x, number: x + number)
+    assert kernel(lambda x: add(x, 1) + add(x, 2))(0.5) == 4.0
+    assert len(add.overloads) == 1
+
+
+def test_nulls_of_any_origin_have_one_type() -> None:
+    mine, given = np.array([True, False]), np.array([True, False])
+    given.flags.writeable = False
+    assert len({typeof(validity(valid)) for valid in (None, mine, given, np.array([True] * 4)[::2])}) == 1
+    assert mine.flags.writeable
