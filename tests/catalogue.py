@@ -7,7 +7,10 @@ A built-in that is not named here is taken with its defaults, so a new one is en
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
+import pytest
 
 import slidewise as sw
 from slidewise.engine.columns import kind_of
@@ -20,6 +23,11 @@ CORE = frozenset({"sum", "max", "stddev", "last", "concat"})
 
 OFTEN = frozenset({"two_stacks_lite", "foa"})
 """Algorithms that the normal run puts all of those through; of others it sees `max`, or `sum` where they subtract."""
+
+
+def rare(*values: Any) -> Any:
+    """Parameters of the slow run, where others like them are in the normal one."""
+    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 def in_normal_run(algorithm: str) -> frozenset[str]:

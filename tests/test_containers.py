@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import slidewise as sw
 from slidewise.errors import ArgumentError
 from tests import golden, oracle, strategies
+from tests.catalogue import OFTEN, rare
 from tests.containers import LATENESS, SEQUENCES, TABLES, Container, Sequence, spark_batch, spark_stream, to_arrow
 from tests.golden import Aggregate, Column, Columns, Window
 from tests.same import assert_same
@@ -99,7 +100,9 @@ def test_windows_come_sorted_by_key_then_end(columns: Columns, window: Window) -
     assert rows == sorted(set(rows))
 
 
-@pytest.mark.parametrize("algorithm", strategies.ALGORITHMS)
+@pytest.mark.parametrize(
+    "algorithm", [name if name == "auto" or name in OFTEN else rare(name) for name in strategies.ALGORITHMS]
+)
 @settings(max_examples=20)
 @given(data=st.data())
 def test_users_monoids(algorithm: str, data: st.DataObject) -> None:

@@ -24,6 +24,7 @@ import pytest
 import slidewise as sw
 from slidewise.monoids import BUILTINS
 from tests import golden, oracle
+from tests.catalogue import rare
 from tests.containers import LATENESS, SEQUENCES, TABLES, Container, Sequence, nan_is_null, spark_batch, spark_stream
 from tests.golden import CASES, Aggregate, Case, Column, Columns, Window, is_per_event, spark_reason
 from tests.oracle import Answer, key_rank
@@ -420,7 +421,9 @@ def test_spark_batch(case: Case, shared_results: dict[Any, Any], request: pytest
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("case", STREAM_CASES, ids=ids)
+@pytest.mark.parametrize(
+    "case", [one if len(SHARED[one.name].cases) > 1 else rare(one) for one in STREAM_CASES], ids=ids
+)
 def test_spark_stream(case: Case, shared_results: dict[Any, Any], request: pytest.FixtureRequest) -> None:
     spark = request.getfixturevalue("spark")
 

@@ -97,7 +97,13 @@ def test_as_on_objects(name: str, window: Any) -> None:
     assert_same(made, wanted, made.column_names)
 
 
-@pytest.mark.parametrize("name", BUILTINS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in CORE or not number % 3 else pytest.mark.slow)
+        for number, name in enumerate(BUILTINS)
+    ],
+)
 def test_between_as_trailing(name: str) -> None:
     """One row without bounds in the middle, so that they do not only rise."""
     lo = [None if row == SIZE // 2 else ts - dt.timedelta(seconds=4) for row, ts in enumerate(TABLE["ts"].to_pylist())]

@@ -23,6 +23,7 @@ from slidewise.engine.plan import Plan, make_plan
 from slidewise.engine.steps import FOREVER
 from slidewise.errors import ArgumentError
 from slidewise.swag import ALGORITHMS
+from tests.affine import AFFINE
 from tests.catalogue import served
 from tests.golden import MONOIDS
 from tests.same import assert_same
@@ -45,7 +46,7 @@ AGGREGATES = [
     sw.longest_increasing_run("x"),
     sw.sum("x").where("n", ">", 0).alias("sum_where"),
 ]
-BY_NAME = [one for one in AGGREGATES if one.source.name in ("affine", "concat")]
+BY_NAME = [sw.aggregate(AFFINE, "x"), *(one for one in AGGREGATES if one.source.name == "concat")]
 FOR_SOME = {"subtract_on_evict": [sw.sum("x")], "monotonic_deque": [sw.max("x")]}
 """What runs through an algorithm by its name: each is machine code of its own."""
 PER_EVENT = [

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numba import typeof
 
 import slidewise as sw
 from slidewise.kernels import cache
+from slidewise.kernels.jit import inlined, kernel
 from slidewise.kernels.ops import CannotCompile, compiled_ops
+from slidewise.kernels.spans import validity
 
 HERE = str(Path(sw.__file__).parents[1])
 """The copy under test, whichever one is installed."""
@@ -46,14 +51,26 @@ def run(folder: Path, factor: float) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
-def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
-    first = run(tmp_path, 2.0)
-    assert first["hits"] == 0
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A folder that one process has filled, and what it said."""
+    folder = tmp_path_factory.mktemp("kernels")
+    return folder, run(folder, 2.0)
+
+
+@pytest.fixture
+def filled(first: tuple[Path, dict[str, Any]], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(first[0], tmp_path / "filled"))
+
+
+def test_a_second_process_compiles_nothing(first: tuple[Path, dict[str, Any]], filled: Path) -> None:
+    _, before = first
+    assert before["hits"] == 0
     # one sweep of two outputs, one blocked loop, one bounds kernel, a type probe for each of the three monoids
-    assert first["compiles"] == 6
-    second = run(tmp_path, 2.0)
-    assert (second["compiles"], second["hits"]) == (0, first["compiles"])
-    assert second["last"] == first["last"] == 20.0
+    assert before["compiles"] == 6
+    second = run(filled, 2.0)
+    assert (second["compiles"], second["hits"]) == (0, before["compiles"])
+    assert second["last"] == before["last"] == 20.0
 
 
 def test_processes_at_the_same_time_compile_once(tmp_path: Path) -> None:
@@ -73,18 +90,18 @@ def test_a_turn_is_waited_for_and_given_back(tmp_path: Path, monkeypatch: pytest
     assert not cache.Turn(tmp_path / "no such folder" / "one.lock").take()
 
 
-def test_a_closure_with_another_value_is_another_kernel(tmp_path: Path) -> None:
-    run(tmp_path, 2.0)
-    other = run(tmp_path, 3.0)
+def test_a_closure_with_another_value_is_another_kernel(filled: Path) -> None:
+    other = run(filled, 3.0)
     assert other["last"] == 30.0
     assert other["compiles"] == 2  # its probe and its sweep
 
 
-def test_a_damaged_cache_is_no_worse_than_none(tmp_path: Path) -> None:
-    run(tmp_path, 2.0)
-    for file in tmp_path.glob("*.nb?"):
+def test_a_damaged_cache_is_no_worse_than_none(filled: Path) -> None:
+    damaged = list(filled.glob("*.nb?"))
+    assert damaged
+    for file in damaged:
         file.write_bytes(b"not machine code")
-    assert run(tmp_path, 2.0)["last"] == 20.0
+    assert run(filled, 2.0)["last"] == 20.0
 
 
 def _digest_of(**changes: object) -> str:
@@ -196,3 +213,24 @@ def test_an_inverse_compiles_with_the_rest() -> None:
     assert ops.called("inverse")(5, 3) == 2
     with pytest.raises(TypeError, match="is for kernels"):
         ops.inverse(5, 3)
+
+
+def test_functions_alike_are_one_kernel() -> None:
+    def adding(number: float) -> Any:
+        return kernel(lambda x: x + number)
+
+    assert adding(1.0) is adding(1.0)
+    assert adding(1.0) is not adding(2.0)
+
+
+def test_constants_share_a_body() -> None:
+    add = inlined(lambda x, number: x + number)
+    assert kernel(lambda x: add(x, 1) + add(x, 2))(0.5) == 4.0
+    assert len(add.overloads) == 1
+
+
+def test_nulls_of_any_origin_have_one_type() -> None:
+    mine, given = np.array([True, False]), np.array([True, False])
+    given.flags.writeable = False
+    assert len({typeof(validity(valid)) for valid in (None, mine, given, np.array([True] * 4)[::2])}) == 1
+    assert mine.flags.writeable

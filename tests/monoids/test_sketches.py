@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.monoids import might_contain
+from tests.catalogue import rare
 from tests.definitions import rank
 
 SEEDS = range(12)
@@ -29,7 +30,7 @@ _numbers = st.floats(1e-3, 1e6) | st.integers(-9, 9).map(float)
 _signed = st.tuples(_numbers, st.sampled_from([-1.0, 1.0])).map(lambda pair: pair[0] * pair[1])
 
 
-@pytest.mark.parametrize(("q", "error"), [(0, 0.2), (0.5, 0.001), (0.9, 0.01), (1, 0.5)])
+@pytest.mark.parametrize(("q", "error"), [rare(0, 0.2), rare(0.5, 0.001), (0.9, 0.01), rare(1, 0.5)])
 @given(values=st.lists(_signed | st.sampled_from([0.0, math.inf, -math.inf, math.nan]), min_size=1, max_size=40))
 def test_quantile_is_near_the_value_at_its_rank(q: float, error: float, values: list[float]) -> None:
     got = over_all(np.array(values), sw.quantile(q, error=error))
@@ -63,7 +64,7 @@ def test_quantile_outside_its_range() -> None:
 # --- approx_distinct -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("error", [0.01, 0.02, 0.1])
+@pytest.mark.parametrize("error", [rare(0.01), 0.02, rare(0.1)])
 @pytest.mark.parametrize("distinct", [100, 5_000, 200_000])
 def test_approx_distinct_is_within_four_standard_errors(distinct: int, error: float) -> None:
     """Of each seed, and the mean of all of them is closer still: the estimate leans to no side."""
@@ -92,7 +93,7 @@ def test_equal_numbers_are_one_value() -> None:
 # --- bloom -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("capacity", "error"), [(10, 0.5), (100, 0.1), (1000, 0.01), (5000, 0.001)])
+@pytest.mark.parametrize(("capacity", "error"), [rare(10, 0.5), (100, 0.1), rare(1000, 0.01), rare(5000, 0.001)])
 def test_bloom(capacity: int, error: float) -> None:
     """No false negatives; at full capacity the share of false positives is below twice the error."""
     wrong = asked = 0

@@ -29,15 +29,15 @@ from tests.spark.replay import SECOND, assert_answers
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).resolve().parents[2]
-FILES, ROWS, PATIENCE = 8, 50, 150
+ROWS, PATIENCE = 50, 150
 BASE = 1_700_000_000 * SECOND
 SENTINEL = "~"
 
 
-def make_input(place: Path) -> pa.Table:
+def make_input(place: Path, files: int) -> pa.Table:
     """Files of rows that overlap in time, and one that pushes the watermark past them; returns all rows."""
     source = random.Random(3)
-    size = FILES * ROWS
+    size = files * ROWS
     keys, numbers = source.choices("abcdefg", k=size), source.choices(range(-9, 10), k=size)
     rows = [{"n": n, "k": keys[n], "t": BASE + n * SECOND // 8, "x": numbers[n]} for n in range(size)]
     came = sorted(rows, key=lambda row: row["t"] + source.random() * 4.5 * SECOND)
@@ -165,16 +165,16 @@ def check(place: Path, windows: str, rows: pa.Table) -> None:
     assert_answers([made], expected, [name for name in expected.column_names if name != "t"])
 
 
-def drill(place: Path, windows: str, seed: int, driver_kills: int, worker_kills: int) -> None:
+def drill(place: Path, windows: str, seed: int, driver_kills: int, worker_kills: int, files: int = 8) -> None:
     source = random.Random(seed)
-    rows = make_input(place)
+    rows = make_input(place, files)
     assert sum(kill_driver(place, windows, source) for _ in range(driver_kills)) > 0, "the driver was never killed"
     assert kill_workers(place, windows, source, worker_kills) > 0, "no worker was killed"
     check(place, windows, rows)
 
 
 def test_the_driver_is_killed_and_then_workers(tmp_path: Path) -> None:
-    drill(tmp_path, "events", seed=1, driver_kills=1, worker_kills=2)
+    drill(tmp_path, "events", seed=1, driver_kills=1, worker_kills=2, files=5)
 
 
 @pytest.mark.slow

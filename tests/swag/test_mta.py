@@ -99,15 +99,17 @@ class TestFigures:
         assert (window.query(), window.result_pair(), window.stack()) == (11, (3, 8), [1])
         window.check()
 
-    @pytest.mark.parametrize("structure", BOTH, ids=named)
-    def test_figure_2(self, structure: type[Mta], types: Any) -> None:
-        """A window of four units of time: 8 leaves only itself."""
-        window = structure(LATEST, types=types)
-        for time in [1, 2, 3, 4, 8]:
-            window.insert(time)
-        assert window.enforce(lambda total, old: total - old >= 4) == 4
-        assert (len(window), window.query()) == (1, 8)
-        window.check()
+
+@pytest.mark.parametrize("types", [None, pytest.param(("int64",), marks=pytest.mark.slow)], ids=["objects", "compiled"])
+@pytest.mark.parametrize("structure", BOTH, ids=named)
+def test_figure_2(structure: type[Mta], types: Any) -> None:
+    """A window of four units of time: 8 leaves only itself."""
+    window = structure(LATEST, types=types)
+    for time in [1, 2, 3, 4, 8]:
+        window.insert(time)
+    assert window.enforce(lambda total, old: total - old >= 4) == 4
+    assert (len(window), window.query()) == (1, 8)
+    window.check()
 
 
 # Three numbers at once: the sum, the newest, the largest.
@@ -325,8 +327,15 @@ ADDER = sw.Monoid(
 )
 
 
-@pytest.mark.parametrize("types", [None, ("int64",)], ids=["objects", "compiled"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    ("algorithm", "types"),
+    [
+        pytest.param(algorithm, types, id=f"{algorithm}-{mode}", marks=[pytest.mark.slow] if rare else [])
+        for algorithm in ALGORITHMS
+        for mode, types in (("objects", None), ("compiled", ("int64",)))
+        for rare in [types is not None and algorithm not in ("amta", "log_mta", "two_stacks_lite")]
+    ],
+)
 def test_every_algorithm_evicts_what_amta_evicts(algorithm: str, types: Any) -> None:
     if types is not None and not ALGORITHMS[algorithm].card.compiles:
         types = None

@@ -17,23 +17,7 @@ from slidewise.monoids.codec import decode_plain, encode_plain
 from slidewise.monoids.laws import check, same
 from slidewise.swag import ALGORITHMS
 from slidewise.swag.positional import NonFifo, Ranged
-
-PRIME = 1009
-
-
-def _compose(f: Any, g: Any) -> Any:
-    return ((f[0] * g[0]) % PRIME, (g[0] * f[1] + g[1]) % PRIME)
-
-
-def _undo(whole: Any, older: Any) -> Any:
-    a, power, one_through = older[0], PRIME - 2, 1  # by Fermat's little theorem
-    while power:
-        if power & 1:
-            one_through = (one_through * a) % PRIME
-        a = (a * a) % PRIME
-        power >>= 1
-    slope = (whole[0] * one_through) % PRIME
-    return (slope, (whole[1] - slope * older[1]) % PRIME)
+from tests.affine import AFFINE
 
 
 def _larger(a: Any, b: Any) -> Any:
@@ -41,14 +25,6 @@ def _larger(a: Any, b: Any) -> Any:
 
 
 CONCAT = sw.Monoid(identity="", combine=lambda a, b: a + b, name="concat")
-AFFINE = sw.Monoid(  # x -> a·x + b, composed: a group of numbers that do not commute
-    identity=(1, 0),
-    lift=lambda x: (x % 5 + 1, x % 7),
-    combine=_compose,
-    inverse=_undo,
-    lower=lambda f: f[0] * 10_000 + f[1],
-    name="affine",
-)
 LARGEST = sw.Monoid(  # the oldest of the largest: selects, does not commute
     identity=(-1, 0), lift=lambda x: (x % 5, x), combine=_larger, lower=lambda p: p[1], selective=True, name="largest"
 )
@@ -257,7 +233,8 @@ def test_agrees_with_a_fold(algorithm: str, monoid: str, compiled: bool) -> None
 
 
 @pytest.mark.parametrize(
-    ("monoid", "compiled"), [(name, mode) for algorithm, name, mode in CASES if algorithm == "daba"]
+    ("monoid", "compiled"),
+    [pytest.param(*one.values[1:], marks=one.marks) for one in MARKED if one.values[0] == "daba"],
 )
 def test_the_cached_daba_agrees_with_a_fold(monoid: str, compiled: bool) -> None:
     """A snapshot says whether the window is cached: it is restored into a window that is not."""
@@ -268,8 +245,8 @@ def test_the_cached_daba_agrees_with_a_fold(monoid: str, compiled: bool) -> None
 class TestMemory:
     @pytest.mark.parametrize("capacity", [1, 8, 100])
     def test_capacity_is_allocated_once(self, algorithm: str, capacity: int) -> None:
-        name, types = ("largest" if refused(algorithm, AFFINE) else "affine"), ("int64",)
-        window = ALGORITHMS[algorithm](MONOIDS[name][0], capacity, types=types)
+        monoid, _, types = MONOIDS[first_compiled(algorithm)[0]]
+        window = ALGORITHMS[algorithm](monoid, capacity, types=types)
         before = [column.ctypes.data for column in window._bank.cols]
         for x in range(capacity):
             window.insert(x)
@@ -283,8 +260,8 @@ class TestMemory:
         window.check()
 
     def test_a_window_that_drains_gives_memory_back(self, algorithm: str) -> None:
-        monoid = LARGEST if refused(algorithm, AFFINE) else AFFINE
-        window = ALGORITHMS[algorithm](monoid, types=("int64",))
+        monoid, _, types = MONOIDS[first_compiled(algorithm)[0]]
+        window = ALGORITHMS[algorithm](monoid, types=types)
         window.extend(range(8000, 0, -1))
         most = window._bank.held
         while len(window) > 10:

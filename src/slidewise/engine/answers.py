@@ -8,12 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from slidewise.engine.columns import NO_NULLS, Column, as_objects
+from slidewise.engine.columns import Column, as_objects
 from slidewise.engine.joint import members_of
 from slidewise.engine.output import Output
 from slidewise.errors import bad
+from slidewise.kernels.spans import validity
 from slidewise.swag.bank import Bank
 from slidewise.swag.structure import NEVER, sweep_of
 
@@ -94,7 +93,7 @@ def sweep(
         bank.add(capacity)
     values, valid = inputs
     has_nulls = valid is not None
-    valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
+    valid = validity(valid)
     if not ops.compiled:
         lo, hi, runs, valid = lo.tolist(), hi.tolist(), runs.tolist(), valid.tolist()
     kernel = sweep_of(structure, ops)

@@ -10,11 +10,12 @@ import numpy as np
 
 from slidewise.engine.answers import Answers, inputs_of
 from slidewise.engine.arrange import Arranged
-from slidewise.engine.columns import NO_NULLS, Column
+from slidewise.engine.columns import Column
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
 from slidewise.engine.sweep_rows import CHUNK, sweep_rows
 from slidewise.engine.whole import event_bounds, runs_within
+from slidewise.kernels.spans import validity
 from slidewise.kernels.tree import build_grow, build_ranges
 from slidewise.windows.window import Window
 
@@ -63,7 +64,7 @@ def _climb(answer: Answers, nodes: Any, inputs: tuple[Any, Any], lo: Any, hi: An
     held: Any = np.zeros(size + 1, dtype=np.int64)
     if has_nulls:
         np.cumsum(valid[first:last], out=held[1:])
-    valid = np.ascontiguousarray(valid) if has_nulls else NO_NULLS
+    valid = validity(valid)
     outs, ok = tuple(out[first:last] for out in answer.outs), answer.ok[first:last]
     if not output.ops.compiled:
         lo, hi, valid, held = lo.tolist(), hi.tolist(), valid.tolist(), held.tolist()

@@ -18,7 +18,7 @@ import numpy as np
 from slidewise.engine.answers import Answers, apart, inputs_of, numbers_of, parts_of, run_jobs
 from slidewise.engine.any_bounds import any_bounds_jobs, tree_of
 from slidewise.engine.arrange import Arranged
-from slidewise.engine.columns import NO_NULLS, Column
+from slidewise.engine.columns import Column
 from slidewise.engine.joint import joined
 from slidewise.engine.numbers import answer_numbers, build_numbers, outputs_of
 from slidewise.engine.output import Output
@@ -28,7 +28,7 @@ from slidewise.engine.whole import event_bounds, halo, runs_within
 from slidewise.kernels.blocked import build_blocked
 from slidewise.kernels.leaps import LONG, build_leaps, leap_of
 from slidewise.kernels.scan import build_scan
-from slidewise.kernels.spans import by_bounds, by_rows
+from slidewise.kernels.spans import by_bounds, by_rows, validity
 from slidewise.swag.running import Running
 from slidewise.swag.structure import sweep_of
 from slidewise.windows.window import Between, Expanding, Trailing, Window
@@ -122,7 +122,7 @@ def _run_blocked(
     values, valid = inputs_of(answer.output, parts_of(answer.output, columns, base, last))
     longest, ops = int((runs[:, 2] - runs[:, 0]).max()), answer.output.ops
     has_nulls = valid is not None
-    valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
+    valid = validity(valid)
     outs, ok = tuple(out[base:last] for out in answer.outs), answer.ok[base:last]
     rest = (values, valid, has_nulls, runs - base, width)
     if LONG < width < longest:
@@ -143,9 +143,9 @@ def _run_scan(
     base = int(runs[0, 0])
     values, valid = inputs_of(output, parts_of(answer.output, columns, base, last))
     has_nulls = valid is not None
-    valid = np.ascontiguousarray(valid) if has_nulls else NO_NULLS
+    valid = validity(valid)
     outs, ok = tuple(out[first:last] for out in answer.outs), answer.ok[first:last]
-    runs -= base
+    runs = runs - base  # contiguous, whatever it was cut from: one Numba type, so one kernel
     if not output.ops.compiled:
         runs, valid = runs.tolist(), valid.tolist()
     window = output.window

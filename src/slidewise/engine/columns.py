@@ -20,8 +20,6 @@ from slidewise.monoids.kinds import COMPILED, Kind
 ROUNDED = Context(prec=90, rounding=ROUND_HALF_UP)
 """Decimals are rounded once, when an answer leaves, as Spark does it."""
 
-NO_NULLS = np.zeros(0, dtype=np.bool_)
-
 
 @dataclass(frozen=True)
 class Column:

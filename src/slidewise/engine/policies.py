@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.duration import NANOS
-from slidewise.engine.columns import NO_NULLS, Column, as_objects
+from slidewise.engine.columns import Column, as_objects
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError
 from slidewise.kernels.registers import HEAD, TAIL
+from slidewise.kernels.spans import validity
 from slidewise.kernels.uses import Use, UsesOps, uses_ops
 from slidewise.swag.amta import Amta
 from slidewise.swag.bank import Bank
@@ -98,7 +99,7 @@ class Enforcer:
                     as_objects(Column(part, valid), arrow).values for part, arrow in zip(values, types, strict=True)
                 ]
             inputs.append(tuple(values))
-            valid = NO_NULLS if valid is None else np.ascontiguousarray(valid)
+            valid = validity(valid)
             valids.append(valid if self.code.ops.compiled else valid.tolist())
         return tuple(inputs), tuple(valids)
 

@@ -11,6 +11,7 @@ from typing import Any
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]  # numba's own, and untyped
 from numba.core.registry import CPUDispatcher
+from numba.core.types import unliteral  # type: ignore[attr-defined]  # likewise
 
 from slidewise.kernels.cache import KernelCache
 
@@ -36,6 +37,11 @@ class Body(CPUDispatcher):  # type: ignore[misc]
         super().__init__(function, targetoptions=targetoptions)
         made = self._compiler  # type: ignore[has-type]
         self._compiler = _BodyCompiler(function, made.targetdescr, made.targetoptions, made.locals, made.pipeline_class)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """One body for all numbers of a type: inlined, a constant is folded in anyway."""
+        plain = {name: unliteral(kind) for name, kind in dict(kws).items()}
+        return super().get_call_template(tuple(map(unliteral, args)), plain)
 
     def __call__(self, *values: Any) -> Any:
         raise TypeError(f"{self.py_func.__name__} is for kernels, which inline it")

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from slidewise.kernels.jit import kernel, with_helpers
-from slidewise.kernels.spans import Span, rows_of, run_of
+from slidewise.kernels.spans import Span, rows_of, run_of, validity
 
 U = np.uint64
-NO_NULLS = np.zeros(0, dtype=np.bool_)
 
 
 def slide_distinct(values: Any, valid: Any, spans: list[Span], min_rows: int, out: Any, ok: Any) -> None:
@@ -31,7 +30,7 @@ def slide_distinct(values: Any, valid: Any, spans: list[Span], min_rows: int, ou
     size = len(values)
     number = np.int32 if size < 2**31 else np.int64
     earlier, later = np.empty(size, dtype=number), np.empty(size, dtype=number)
-    has_nulls, valid = valid is not None, NO_NULLS if valid is None else np.ascontiguousarray(valid)
+    has_nulls, valid = valid is not None, validity(valid)
     table_bits = max(1, (2 * size - 1).bit_length())
     link(_keys(values), valid, has_nulls, table_bits, np.zeros(2**table_bits, dtype=number), earlier, later)
     for span in spans:

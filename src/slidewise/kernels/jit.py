@@ -6,12 +6,19 @@ cached on disk: what it calls is inlined into it.
 
 from __future__ import annotations
 
-import contextlib
 import types
+from collections import deque
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakValueDictionary
 
 Jit = Callable[[Callable[..., Any]], Any]
+
+_KNOWN: WeakValueDictionary[tuple[str, bool], Any] = WeakValueDictionary()
+"""Kernels by digest: one that is asked for again, of functions alike, is the one that is here."""
+
+_RECENT: deque[Any] = deque(maxlen=64)
+"""Those asked for lately stay, so that a call made again and again does not read its kernels from disk each time."""
 
 # forceinline and _nrt: a step that is called, or that counts references to its arrays, costs more than its work does
 # (57 ns per element with both off, 7 with both on). A monoid that allocates arrays therefore runs in object mode.
@@ -47,10 +54,17 @@ def kernel(function: Callable[..., Any], *, called: bool = True) -> Any:
     from slidewise.kernels import cache
     from slidewise.kernels.dispatch import Kernel
 
-    dispatcher = Kernel(function, targetoptions=_OPTIONS | {"no_cpython_wrapper": not called})
-    with contextlib.suppress(cache.CannotDigest):  # then it is compiled once per process
-        dispatcher._cache = cache.KernelCache(function, cache.digest(function), in_turn=called)
-    return dispatcher
+    options = _OPTIONS | {"no_cpython_wrapper": not called}
+    try:
+        key = cache.digest(function)
+    except cache.CannotDigest:
+        return Kernel(function, targetoptions=options)
+    made = _KNOWN.get((key, called))
+    if made is None:
+        made = _KNOWN[key, called] = Kernel(function, targetoptions=options)
+        made._cache = cache.KernelCache(function, key, in_turn=called)
+    _RECENT.append(made)
+    return made
 
 
 def with_helpers(function: Any, _seen: tuple[Any, ...] = ()) -> Any:

@@ -20,7 +20,7 @@ import functools
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -103,6 +103,20 @@ class Ops:
         if self.tally is not None and self.answers[0] == "bytes":
             return (np.zeros((length, self.tally.tally.size), dtype=np.uint8),)
         return tuple(np.zeros(length, dtype=name) for name in self.answers)
+
+
+T = TypeVar("T")
+
+
+def once(make: Callable[[Ops, Jit], T]) -> Callable[[Ops, Jit], T]:
+    """``make(ops, jit)``, called once per ops and speed: what several kernels inline is then compiled once."""
+
+    @functools.wraps(make)
+    def made(ops: Ops, jit: Jit) -> T:
+        found: T = ops.built((make, jit), lambda: make(ops, jit))
+        return found
+
+    return made
 
 
 def object_ops(monoid: Monoid, arity: int, why: str = "") -> Ops:

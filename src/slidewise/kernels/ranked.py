@@ -28,7 +28,7 @@ import numpy as np
 
 from slidewise.kernels.bits import MARGIN, highest, pair_at, put, room, take
 from slidewise.kernels.jit import kernel, with_helpers
-from slidewise.kernels.spans import WINDOWS, Span, rows_of, run_of
+from slidewise.kernels.spans import WINDOWS, Span, rows_of, run_of, validity
 
 SHORTEST = 64
 """Rows of a segment of short windows; of longer ones it has as many times their rows as a span has at least."""
@@ -46,14 +46,13 @@ U = np.uint64
 HIGHEST = np.int64(2**63 - 1)
 SIGN = np.uint64(2**63)
 PADDING = np.uint64(2**64 - 1)
-NO_NULLS = np.zeros(0, dtype=np.bool_)
 
 
 def slide_ranked(q: float, values: Any, valid: Any, spans: list[Span], min_rows: int, out: Any, ok: Any) -> None:
     """Write the q-quantile of each answer's rows to `out[j]`, or clear `ok[j]`; `valid` is None if no row is null."""
     values = np.ascontiguousarray(values, dtype=np.float64).view()
     values.flags.writeable = False  # one Numba type for columns of integers and floats, so one kernel
-    rows = values, (NO_NULLS if valid is None else np.ascontiguousarray(valid)), valid is not None
+    rows = values, validity(valid), valid is not None
     pack, settle, sweep = ranked_kernels()
     for span in spans:
         length = max(1, min(max(SHORTEST, WINDOWS * span.longest), span.rows))

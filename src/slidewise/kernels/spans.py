@@ -21,6 +21,7 @@ ANSWERS = 2**16
 """The fewest answers of a span, but for the last."""
 
 U = np.uint64
+NO_NULLS = np.zeros(0, dtype=np.bool_)
 NONE = np.zeros(0, dtype=np.int64)
 NO_RUNS = np.zeros((0, 3), dtype=np.int64)
 
@@ -61,6 +62,13 @@ def by_rows(runs: Any, width: int, skip: int) -> list[Span]:
     longest = min(width, int((runs[:, 2] - runs[:, 0]).max()))
     begin, end = int(runs[0, 1]), int(runs[-1, 2])
     return [Span(begin, end, longest, end - int(runs[0, 0]), (NONE, NONE, runs, width, skip))]
+
+
+def validity(valid: Any) -> Any:
+    """Which rows are valid, as kernels take it: empty if all are, and read-only: one Numba type, so one kernel."""
+    array = (NO_NULLS if valid is None else np.ascontiguousarray(valid)).view()
+    array.flags.writeable = False
+    return array
 
 
 # ---- for kernels to be built of --------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 from slidewise.kernels.jit import Jit
-from slidewise.kernels.ops import Ops
+from slidewise.kernels.ops import Ops, once
 from slidewise.kernels.registers import BASE, HEAD, MOVED, OWN, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.swag.card import Card
@@ -66,6 +66,7 @@ class Amta(Mta):
         return steps_of(ops, jit, Amta.levels_of(ops, jit))
 
     @staticmethod
+    @once
     def levels_of(ops: Ops, jit: Jit) -> Levels:
         def whole(R: Any, level: int, q: int) -> bool:
             return bool(q < ((R[TAIL] + 1) >> level) - 1)
@@ -215,6 +216,7 @@ def steps_of(ops: Ops, jit: Jit, levels: Levels) -> Steps:
     return Steps(jit(clear), jit(insert), evict_one, jit(query), jit(evict_to))
 
 
+@once
 def _rebuild(ops: Ops, jit: Jit) -> Any:
     """After the ring was moved: every node inside the window, level by level; < n ⊕."""
     finish = finish_of(ops, jit)

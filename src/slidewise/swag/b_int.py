@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from slidewise.kernels.jit import Jit
-from slidewise.kernels.ops import Ops
+from slidewise.kernels.ops import Ops, once
 from slidewise.kernels.registers import BASE, HEAD, MASK, MOVED, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.monoids.laws import same
@@ -124,6 +124,7 @@ class BInt(Ranged):
             level += 1
 
 
+@once
 def _rebuild(ops: Ops, jit: Jit) -> Any:
     """After the ring was moved: every interval inside the window, level by level; < n ⊕."""
     finish = finish_of(ops, jit)

@@ -14,10 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 from slidewise.kernels.jit import Jit
-from slidewise.kernels.ops import Ops
+from slidewise.kernels.ops import Ops, once
 from slidewise.kernels.registers import BASE, MASK
 
 
+@once
 def cover_of(ops: Ops, jit: Jit) -> Any:
     """The fewest nodes whose elements are exactly positions ``[first, last)``, combined in order: ≤ 2 log₂ n ⊕.
 
@@ -52,6 +53,7 @@ def node(size: int, level: int, q: int) -> int:
     return (width + (q & (width - 1)) + size) & (2 * size - 1)
 
 
+@once
 def finish_of(ops: Ops, jit: Jit) -> Any:
     """`finish(cols, R, level, q)`: compute a node from its two halves; 1 ⊕."""
     combine, load, store = ops.combine, ops.load, ops.store

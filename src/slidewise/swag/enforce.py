@@ -30,7 +30,7 @@ def build_enforce(uses: UsesOps, decide: Any, repeat: bool = False) -> Any:
     `repeat`: it is asked again of what stays, until nothing leaves.
     """
     ops, lift_row = uses.ops, uses.lift_row
-    steps = Amta.build(ops, ops.jit)
+    steps = Amta.steps(ops)
     clear, insert, evict_to = steps.clear, steps.insert, steps.evict_to
     assert evict_to is not None
 
@@ -77,7 +77,7 @@ class Access:
 def access_of(ops: Ops) -> Access:
     """Straight to the columns, at the speed of `ops`."""
     levels = Amta.levels_of(ops, ops.jit)
-    return Access(Amta.build(ops, ops.jit).query, value_of(ops, levels, ops.jit), levels.whole, levels.ready)
+    return Access(Amta.steps(ops).query, value_of(ops, levels, ops.jit), levels.whole, levels.ready)
 
 
 def by_policy(uses: UsesOps, access: Access) -> Any:

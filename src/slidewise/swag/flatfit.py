@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import Any
 
 from slidewise.kernels.jit import Jit
-from slidewise.kernels.ops import Ops
+from slidewise.kernels.ops import Ops, once
 from slidewise.kernels.registers import BASE, HEAD, MASK, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.monoids.laws import same
@@ -131,6 +131,7 @@ class FlatFIT(Ranged):
                 assert covers, "a partial covers what its pointer skips"
 
 
+@once
 def _traverse(ops: Ops, jit: Jit) -> Any:
     """The query from a position to TAIL: out along the pointers, back along the same way, extending each to TAIL."""
     combine, load, store = ops.combine, ops.load, ops.store

@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from slidewise.kernels.jit import Jit
-from slidewise.kernels.ops import Ops
+from slidewise.kernels.ops import Ops, once
 from slidewise.kernels.registers import BASE, HEAD, MASK, MOVED, OWN, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.swag.card import Card
@@ -103,6 +103,7 @@ class LogMta(Mta):
         return Steps(jit(clear), jit(insert), jit(evict), jit(query), drop)
 
     @staticmethod
+    @once
     def levels_of(ops: Ops, jit: Jit) -> Levels:
         def whole(R: Any, level: int, q: int) -> bool:
             return bool(level <= R[HEIGHT] and (q + 1) << level <= R[TAIL])
@@ -150,6 +151,7 @@ def root_of(first: int, last: int, size: int) -> int:
     return level
 
 
+@once
 def _compute(ops: Ops, jit: Jit) -> Any:
     """A node from those of its children that are in the window; ≤ 1 ⊕."""
     combine, load, store = ops.combine, ops.load, ops.store
@@ -169,6 +171,7 @@ def _compute(ops: Ops, jit: Jit) -> Any:
     return jit(compute)
 
 
+@once
 def _rebuild(ops: Ops, jit: Jit) -> Any:
     """After the ring was moved: every node, level by level; < n + log₂ n ⊕."""
     compute, root = _compute(ops, jit), jit(root_of)

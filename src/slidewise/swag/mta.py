@@ -179,9 +179,7 @@ class Mta(Positional):
         return self._plain_levels()
 
     def _plain_levels(self) -> Levels:
-        ops = self._ops
-        levels: Levels = ops.built((type(self), "levels"), lambda: self.levels_of(ops, plain))
-        return levels
+        return self.levels_of(self._ops, plain)
 
     def _alike(self, one: Any, other: Any, slack: float) -> bool:
         """Equal, but for the rounding of sums that were added in another order and may be larger than any element."""
@@ -205,7 +203,7 @@ class Mta(Positional):
         if not ops.compiled or (self.register(LAST) < self.register(HEAD) and not self.monoid.answers_empty):
             return super().query()
         outs, ok = ops.outputs(1), np.ones(1, dtype=np.bool_)
-        ask = ops.built((type(self), "ask"), lambda: _build_ask(ops, self.build(ops, ops.jit)))
+        ask = ops.built((type(self), "ask"), lambda: _build_ask(ops, self.steps(ops)))
         ask(*self.raw(), outs, ok)
         (answer,) = self._answers(outs, ok)
         return answer
@@ -215,7 +213,7 @@ class Mta(Positional):
         if not ops.compiled:
             super()._drop(n)
             return
-        drop = ops.built((type(self), "drop"), lambda: _build_drop(ops, self.build(ops, ops.jit)))
+        drop = ops.built((type(self), "drop"), lambda: _build_drop(ops, self.steps(ops)))
         drop(*self.raw(), self.register(HEAD) + n)
 
     def raw(self) -> tuple[Any, Any]:

@@ -24,7 +24,7 @@ import numpy as np
 
 from slidewise.errors import bad, whole
 from slidewise.kernels.jit import Jit
-from slidewise.kernels.ops import Ops
+from slidewise.kernels.ops import Ops, once
 from slidewise.kernels.registers import BASE, HEAD, MASK, OWN, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.monoids.monoid import Monoid
@@ -91,6 +91,7 @@ class PagedAmta(Amta):
         return steps_of(ops, jit, PagedAmta.levels_of(ops, jit))
 
     @staticmethod
+    @once
     def levels_of(ops: Ops, jit: Jit) -> Levels:
         def finished(R: Any, level: int, q: int) -> bool:
             return bool(q < ((R[TAIL] + 1) >> level) - 1)

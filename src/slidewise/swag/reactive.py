@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 from slidewise.kernels.jit import Jit
-from slidewise.kernels.ops import Ops
+from slidewise.kernels.ops import Ops, once
 from slidewise.kernels.registers import BASE, HEAD, MASK, MOVED, OWN, TAIL
 from slidewise.kernels.sweep import Steps
 from slidewise.monoids.laws import same
@@ -144,6 +144,7 @@ class Reactive(NonFifo, Ranged):
         self._change([(p, self._at(self._place(p)) if p < tail else self._ops.identity) for p in positions])
 
 
+@once
 def _put(ops: Ops, jit: Jit) -> Any:
     """Set a leaf and climb: every node above it anew, log₂ N ⊕."""
     combine, load, store = ops.combine, ops.load, ops.store
@@ -162,6 +163,7 @@ def _put(ops: Ops, jit: Jit) -> Any:
     return jit(put)
 
 
+@once
 def _rebuild(ops: Ops, jit: Jit) -> Any:
     """After the ring was moved: neutral leaves where there is no element, then every node from the bottom up."""
     combine, load, store, identity = ops.combine, ops.load, ops.store, ops.identity

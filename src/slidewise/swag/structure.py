@@ -19,6 +19,7 @@ from slidewise.errors import ArgumentError, bad, whole
 from slidewise.kernels.jit import Jit
 from slidewise.kernels.ops import Ops, compiled_ops, object_ops
 from slidewise.kernels.registers import HEAD, LAST, MOVED, TAIL
+from slidewise.kernels.spans import validity
 from slidewise.kernels.sweep import Steps, build_extend, build_sweep
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.bank import Bank
@@ -71,6 +72,12 @@ class Structure:
     def build(ops: Ops, jit: Jit) -> Steps:
         """The algorithm: its steps for one monoid, each passed through `jit`."""
         raise TypeError("an algorithm must define build(ops, jit)")
+
+    @classmethod
+    def steps(cls, ops: Ops) -> Steps:
+        """What `build` makes at the speed of `ops`; made once, so that all kernels share what they inline."""
+        steps: Steps = ops.built((cls, "steps"), lambda: cls.build(ops, ops.jit))
+        return steps
 
     @classmethod
     def bank(cls, ops: Ops) -> Bank:
@@ -268,7 +275,7 @@ class Structure:
         if ops.compiled:
             lo, hi = np.asarray(lo, dtype=np.int64), np.asarray(hi, dtype=np.int64)
             runs = np.array(runs, dtype=np.int64)
-            valid = np.zeros(0, dtype=np.bool_) if valid is None else valid
+            valid = validity(valid)
         sweep_of(type(self), ops)(bank.cols, bank.regs, inputs, valid, has_nulls, lo, hi, runs, min_rows, outs, ok)
         if rows or not self.bulk:
             self._give_back()
@@ -348,15 +355,13 @@ class Structure:
 
 def sweep_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:
     """The sweep of one algorithm and one monoid; built once."""
-    sweep: Callable[..., Any] = ops.built(structure, lambda: build_sweep(ops, structure.build(ops, ops.jit)))
+    sweep: Callable[..., Any] = ops.built(structure, lambda: build_sweep(ops, structure.steps(ops)))
     return sweep
 
 
 def extend_of(structure: type[Structure], ops: Ops) -> Callable[..., Any]:
     """The loop behind `extend` for one algorithm and one monoid; built once."""
-    extend: Callable[..., Any] = ops.built(
-        (structure, "extend"), lambda: build_extend(ops, structure.build(ops, ops.jit))
-    )
+    extend: Callable[..., Any] = ops.built((structure, "extend"), lambda: build_extend(ops, structure.steps(ops)))
     return extend
 
 
