@@ -182,7 +182,7 @@ def _most_frequent(values: list[Any], options: Options) -> Answer:
 
 def _exact_quantile(values: list[Any], q: float) -> Answer:
     ordered = sorted((float(x) for x in values), key=rank)
-    place = Fraction(q) * (len(ordered) - 1)
+    place = Fraction(q * (len(ordered) - 1))  # a float, as in NumPy: 0.3 of ten gaps is the third
     low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
     share = place - math.floor(place)
     if share == 0 or low == high:

@@ -42,7 +42,6 @@ def test_on_connect() -> None:
     assert all(run("connect")["same"].values())
 
 
-@pytest.mark.slow
 def test_on_a_cluster_with_the_package_shipped(tmp_path: Path) -> None:
     shipped = tmp_path / "slidewise.zip"
     with zipfile.ZipFile(shipped, "w") as package:
