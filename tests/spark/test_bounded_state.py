@@ -39,6 +39,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "policy": (FEW, {"idle": 10 * SECOND}),
     "row steps": (sw.trailing(3).every(2), {"idle": 10 * SECOND}),
     "ahead": (sw.around(1, 1), {"idle": 10 * SECOND}),
+    "changes": (sw.trailing("10 s"), {"idle": 10 * SECOND, "emit": "change"}),
     "updates": ({"all": sw.expanding(), "time": sw.trailing("10 s")}, {"idle": 10 * SECOND, "emit": "update"}),
 }
 

@@ -69,3 +69,18 @@ def test_a_row_that_is_compared_with_has_all_of_its_window(cold: bool) -> None:
     if cold:
         workers.caches[0].clear()
     assert workers.run(table_of([one(5, 2)]), int(4.6 * SECOND)).final is None
+
+
+def test_a_row_is_compared_with_one_whose_window_is_over() -> None:
+    """emit="change": the row at 2 s sees two rows; the one at 9 s sees itself alone, and that is news.
+
+    So is a row that sees what the row before saw, however long ago: not news.
+    """
+    workers = Workers(plan_of(sw.trailing("3 s"), ["k"]), "error", emit="change")
+    said = []
+    for number, t in enumerate((1, 2, 9, 19)):
+        made = workers.run(table_of([one(t, number)]), int((t - 0.5) * SECOND)).final
+        if number:
+            workers.run(None, int((t + 5) * SECOND))
+        said.append(None if made is None else made.column("count").to_pylist())
+    assert said == [[1], [2], [1], None]

@@ -48,7 +48,7 @@ class Reach:
     measured
         True if the data decides how many rows of a key are needed (a slide policy, a session kept as rows).
     lasting
-        True if some window of a key never empties by itself.
+        True if some window of a key never empties by itself, or a row of it is held.
     """
 
     width: Any
@@ -87,7 +87,9 @@ def reach_of(plan: Plan, hold: int = 0) -> Reach:
         at_once=plan.per_event or session or not first.by_time,
         numbers=not plan.per_event and not first.by_time,
         measured=bool(kept),
-        lasting=any(rows > 0 for rows in by_rows) or any(isinstance(w, Expanding | DataWindow) for w in plan.windows),
+        lasting=hold > 0
+        or any(rows > 0 for rows in by_rows)
+        or any(isinstance(window, Expanding | DataWindow) for window in plan.windows),
     )
 
 
