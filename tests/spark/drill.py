@@ -19,6 +19,12 @@ import slidewise as sw
 WINDOWS = {
     "events": {"rows": sw.trailing(7), "time": sw.trailing("9 s"), "before": sw.trailing("3 s", include_current=False)},
     "steps": sw.trailing(7).every(2),
+    "remembered": {
+        "all": sw.expanding(),
+        "policy": sw.evict_while(lambda total, old: old.peak < total.peak, uses={"peak": sw.max("x")})
+        | sw.evict_while(lambda total, old: total.n - old.n >= 9, uses={"n": sw.count()}),
+        "rows": sw.trailing(7),
+    },
 }
 
 

@@ -1,6 +1,7 @@
 """A program that slides over a DataFrame of a session of its own, on Connect or on a cluster, and checks the answers.
 
     python -m tests.spark.elsewhere connect
+    python -m tests.spark.elsewhere stream FOLDER        on Connect; its files go to an empty folder
     python -m tests.spark.elsewhere cluster PACKAGE.zip
 
 Prints what it found as JSON. A process of its own, since a Python process has one kind of session.
@@ -12,9 +13,11 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import slidewise as sw
 
@@ -110,9 +113,45 @@ def main(where: str) -> None:
     spark.stop()
 
 
+def on_a_stream(place: Path) -> None:
+    """Windows by time, by rows and of all rows, through a restart; the figures of each batch reach the client."""
+    spark, table = session("connect"), rows()
+    times = pa.array([n * 100_000 for n in table["n"].to_pylist()]).cast(pa.timestamp("us", tz="UTC"))
+    table = table.select(["k", "x"]).append_column("t", times).sort_by([("t", "ascending"), ("k", "ascending")])
+    end = pa.table({"k": ["~"], "x": [0.0], "t": pa.array([10**15]).cast(table.schema.field("t").type)})
+    windows = {"all": sw.expanding(), "time": sw.trailing("5 s"), "few": sw.trailing(3)}
+    aggregates = [sw.max("x"), sw.count(), sw.aggregate(TEXTS, "x").alias("texts")]
+    (place / "in").mkdir()
+    rows_in = 0
+    for number, part in enumerate((table.slice(0, 1200), table.slice(1200), end)):
+        pq.write_table(part, place / "in" / f"{number}.parquet")
+        stream = spark.readStream.schema("k string, x double, t timestamp").parquet(str(place / "in"))
+        made = sw.slide(stream, aggregates, windows, by="k", order="t", lateness="1 s")
+        query = (
+            made.writeStream.format("parquet")
+            .option("path", str(place / "out"))
+            .option("checkpointLocation", str(place / "checkpoint"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        for one in query.recentProgress:
+            figures = one.observedMetrics["slidewise"]  # at a client values and schema, not the columns by name
+            names = [field["name"] for field in figures["schema"]["fields"]]
+            rows_in += dict(zip(names, figures["values"], strict=True))["rows_in"] or 0
+    out = spark.read.parquet(str(place / "out")).where("k <> '~'").orderBy("t", "k").toArrow()
+    wanted = sw.slide(table, aggregates, windows, by="k", order="t")
+    same = {name: out[name].to_pylist() == wanted[name].to_pylist() for name in wanted.column_names}
+    sys.stdout.write(json.dumps({"same": same, "rows_in": rows_in}) + "\n")
+    spark.stop()
+
+
 def _row(value: Any) -> Any:
     return tuple(value.values()) if isinstance(value, dict) else value
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if sys.argv[1] == "stream":
+        on_a_stream(Path(sys.argv[2]))
+    else:
+        main(sys.argv[1])

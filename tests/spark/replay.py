@@ -48,6 +48,7 @@ PER_EVENT = [
     sw.expanding(),
     sw.expanding(include_current=False, min_rows=2),
     {"all": sw.expanding(), "rows": sw.trailing(3), "ahead": sw.around("1 s", "1 s")},
+    {"time": sw.trailing("3 s"), "ahead": sw.around("1 s", "2 s")},
     FEW,
     {"peak": PEAK, "all": sw.expanding(ties="together"), "ahead": sw.around("1 s", "1 s")},
 ]

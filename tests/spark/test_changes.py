@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pyarrow as pa
@@ -143,3 +144,20 @@ def test_a_row_that_says_nothing_new_is_left_out_until_it_does() -> None:
     assert answers(first) == [("+I", 1, 7, 1), ("+I", 2, 7, 2)]
     assert answers(workers.run(table_of([one(5, 7)]), 3 * SECOND).final) == []
     assert answers(workers.run(table_of([one(6, 9)]), 5 * SECOND).final) == [("+I", 6, 9, 2)]
+
+
+@pytest.mark.xfail(reason="windows that are built anew add floats up in another order: the last bits differ")
+def test_floats_are_withdrawn_as_they_were_said() -> None:
+    """Rows come out of order, and every other batch meets a worker that has nothing in memory."""
+    for seed in range(10):
+        source = random.Random(seed)
+        rows = [one(n / 2, source.randint(-999, 999), tie=n) for n in range(60)]
+        rows.sort(key=lambda row, draw=source: row["t"] + draw.random() * 4 * SECOND)
+        workers, watermark = Workers(plan_of(sw.trailing(5), ["k"]), "error", emit="update"), -SECOND
+        reader = Replayed(names_of(workers.plan))
+        for first in range(0, 60, 4):
+            part = rows[first : first + 4]
+            if first % 8:
+                workers.caches[0].clear()
+            reader.take(workers.run(table_of(part), watermark).final)
+            watermark = max(watermark, max(row["t"] for row in part) - 5 * SECOND)

@@ -42,6 +42,14 @@ def test_on_connect() -> None:
     assert all(run("connect")["same"].values())
 
 
+@pytest.mark.slow
+def test_a_stream_on_connect(tmp_path: Path) -> None:
+    pytest.importorskip("grpc")
+    found = run("stream", str(tmp_path))
+    assert all(found["same"].values()), found["same"]
+    assert found["rows_in"] == 2001
+
+
 def test_on_a_cluster_with_the_package_shipped(tmp_path: Path) -> None:
     shipped = tmp_path / "slidewise.zip"
     with zipfile.ZipFile(shipped, "w") as package:

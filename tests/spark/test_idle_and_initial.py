@@ -47,7 +47,7 @@ def generations(found: list[Row], idle: int) -> list[Row]:
     return made
 
 
-@pytest.mark.parametrize("window", [*PER_EVENT, *PER_ROWS, AHEAD], ids=str)
+@pytest.mark.parametrize("window", [*PER_EVENT, *PER_ROWS, AHEAD, {"next": AHEAD, "time": sw.trailing("2 s")}], ids=str)
 @settings(max_examples=25)
 @given(stream=batches(), data=st.data())
 def test_a_silence_ends_the_windows_of_a_key(window: Any, stream: list[Batch], data: st.DataObject) -> None:

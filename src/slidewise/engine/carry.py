@@ -83,6 +83,10 @@ class Carry:
         for lane in self.lanes:
             lane.seen[slots] = seen
 
+    def waits(self, slots: Any) -> Any:
+        """Which of these slots have rows that were given and not answered."""
+        return self._waiting[slots] > 0
+
     def ready(self, times: Any, runs: Runs, done: Any) -> Any:
         """How many rows of each run no later row can change; all of them where `done` says that the key is complete.
 

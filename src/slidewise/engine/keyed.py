@@ -384,6 +384,9 @@ class KeyedWindows:
         for lane in self.carry.lanes if self.reach.measured else ():
             if lane.policy is not None or not self.plan.per_event:
                 first = np.minimum(first, seen - lane_rows(lane, slots))
+        for lane in self.carry.lanes if self.reach.ahead_rows else ():
+            if lane.window.by_time:  # what a row that waits looks back to, the watermark may have left behind
+                first = np.where(self.carry.waits(slots), np.minimum(first, seen - lane.before[slots]), first)
         return first
 
     def live_rows(self, origin: int, table: pa.Table) -> Any:

@@ -48,7 +48,7 @@ class Reach:
     measured
         True if the data decides how many rows of a key are needed (a slide policy, a session kept as rows).
     lasting
-        True if some window of a key never empties by itself.
+        True if some window of a key never empties by itself, or a row of it is held.
     """
 
     width: Any
@@ -75,17 +75,21 @@ def reach_of(plan: Plan, hold: int = 0) -> Reach:
     by_rows = [_rows(window) for window in plan.windows]
     around = [window for window in plan.windows if isinstance(window, Around)]
     kept = [window for window in plan.windows if isinstance(window, DataWindow) or _as_rows(plan, window)]
+    ahead = max((plan.amount(one, one.after) for one in around if one.by_time), default=0)
+    behind = max((_behind(plan, window) for window in plan.windows), default=0)
     return Reach(
-        width=max((_width(plan, window) for window in plan.windows), default=0),
+        width=behind + ahead,
         rows=max(by_rows),
-        ahead=max((plan.amount(one, one.after) for one in around if one.by_time), default=0),
+        ahead=ahead,
         ahead_rows=hold + max((int(one.after) for one in around if not one.by_time), default=0),
         step=0 if plan.per_event or session or not first.by_time else plan.in_units(first.step or 0),
         row_step=1 if plan.per_event or first.by_time else int(first.step or 1),
         at_once=plan.per_event or session or not first.by_time,
         numbers=not plan.per_event and not first.by_time,
         measured=bool(kept),
-        lasting=any(rows > 0 for rows in by_rows) or any(isinstance(w, Expanding | DataWindow) for w in plan.windows),
+        lasting=hold > 0
+        or any(rows > 0 for rows in by_rows)
+        or any(isinstance(window, Expanding | DataWindow) for window in plan.windows),
     )
 
 
@@ -122,10 +126,13 @@ def refuse_unbounded(plan: Plan, aggregates: Any) -> None:
     listed = list(aggregates) if isinstance(aggregates, (list, tuple)) else [aggregates]
     for aggregate in listed:
         source = aggregate.source if isinstance(aggregate, Aggregate) else None
-        if isinstance(source, Family) and source.nature == "holistic":
+        if not isinstance(source, Family):
+            continue
+        exact = dict(aggregate.options).get("exact", False)
+        if exact or source.nature == "holistic":
             raise ArgumentError(
                 f"aggregates={aggregate!r}: over expanding() it keeps every value, and a stream's state must be "
-                f"bounded; expected {source.instead}, or a window that ends"
+                f"bounded; expected {source.instead or 'it without exact=True'}, or a window that ends"
             )
     for output in plan.outputs:
         if isinstance(output.window, Expanding) and output.choice.structure not in FOLDS:
@@ -148,11 +155,14 @@ def _as_rows(plan: Plan, window: Window) -> bool:
     return isinstance(window, Session) and not all(whole)
 
 
-def _width(plan: Plan, window: Window) -> Any:
+def _behind(plan: Plan, window: Window) -> Any:
+    """How far a window by time reaches back from its row; a row that waits for others needs that still."""
     if not window.by_time:
         return 0
     if isinstance(window, Trailing):
         return plan.extent(window) + plan.amount(window, window.coarse or 0)
+    if isinstance(window, Around):
+        return plan.amount(window, window.before)
     return sum(plan.amount(window, length) for length in window.lengths)
 
 

@@ -1,0 +1,86 @@
+"""Rows that wait for those after them need what lies before them, however far the watermark has gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import slidewise as sw
+from slidewise.engine.keyed import TIE
+from tests.spark.replay import FEW, SECOND, Row, plan_of, table_of
+from tests.spark.workers import Workers
+
+
+def one(t: float, tie: int) -> Row:
+    return {"k": "a", "f": None, "t": int(t * SECOND), "x": 1, "s": None, TIE: tie}
+
+
+OTHERS = {"time": sw.trailing("3 s"), "coarse": sw.trailing("3 s", coarse="500 ms"), "rows": sw.trailing(2), "few": FEW}
+AHEAD = {"by time": sw.around("1 s", "1 s"), "by rows": sw.around(1, 1)}
+
+
+SEEN = {"time": 4, "coarse": 4, "rows": 2, "few": 3}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("ahead", AHEAD)
+@pytest.mark.parametrize("cold", [False, True], ids=["same worker", "new worker"])
+def test_what_lies_before_a_row_that_waits_is_kept(other: str, ahead: str, cold: bool) -> None:
+    """The row at 3.9 s waits; its window of 3 s has the row at 1 s, which is 3.5 s old when a worker begins anew.
+
+    ──1──2──3──3.9─┬─────5───►
+                  4.5 watermark
+    """
+    windows: dict[str, Any] = {"other": OTHERS[other], "ahead": AHEAD[ahead]}
+    workers = Workers(plan_of(windows, ["k"]), "error")
+    for number, t in enumerate((1, 2, 3, 3.9)):
+        workers.run(table_of([one(t, number)]), 0)
+    for watermark in (4.5, 4.6):
+        workers.run(None, int(watermark * SECOND))
+    if cold:
+        workers.caches[0].clear()
+    emitted = workers.run(table_of([one(5, 4)]), 6 * SECOND).final
+    assert emitted is not None
+    found = {row[TIE]: row["count_other"] for row in emitted.to_pylist()}
+    assert found[3] == SEEN[other]
+
+
+def test_it_is_kept_for_the_keys_that_wait_alone() -> None:
+    """A key that never comes back keeps its own few rows, and not those of others."""
+    windows = {"time": sw.trailing("3 s"), "ahead": sw.around(1, 1)}
+    workers = Workers(plan_of(windows, ["k"]), "error")
+    workers.run(table_of([one(1, 0), one(2, 1)]), 0)
+    for second in range(3, 300):
+        row = {**one(second, second), "k": "b"}
+        emitted = workers.run(table_of([row]), (second - 1) * SECOND)
+    assert emitted.waiting == 3
+    assert sum(page.rows for page in workers.record.pages) < 100
+
+
+@pytest.mark.parametrize("cold", [False, True], ids=["same worker", "new worker"])
+def test_a_row_that_is_compared_with_has_all_of_its_window(cold: bool) -> None:
+    """emit="change": the rows at 3.9 s and 5 s both see two rows, so the second says nothing new."""
+    workers = Workers(plan_of(sw.trailing("3 s"), ["k"]), "error", emit="change")
+    for number, t in enumerate((1, 3.9)):
+        workers.run(table_of([one(t, number)]), 0)
+    for watermark in (4.5, 4.6):
+        workers.run(None, int(watermark * SECOND))
+    if cold:
+        workers.caches[0].clear()
+    assert workers.run(table_of([one(5, 2)]), int(4.6 * SECOND)).final is None
+
+
+def test_a_row_is_compared_with_one_whose_window_is_over() -> None:
+    """emit="change": the row at 2 s sees two rows; the one at 9 s sees itself alone, and that is news.
+
+    So is a row that sees what the row before saw, however long ago: not news.
+    """
+    workers = Workers(plan_of(sw.trailing("3 s"), ["k"]), "error", emit="change")
+    said = []
+    for number, t in enumerate((1, 2, 9, 19)):
+        made = workers.run(table_of([one(t, number)]), int((t - 0.5) * SECOND)).final
+        if number:
+            workers.run(None, int((t + 5) * SECOND))
+        said.append(None if made is None else made.column("count").to_pylist())
+    assert said == [[1], [2], [1], None]
