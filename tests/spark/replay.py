@@ -107,9 +107,9 @@ def table_of(rows: Sequence[Row]) -> pa.Table:
     return table.set_column(2, "t", pa.array([row["t"] for row in rows], pa.timestamp("us", tz="UTC")))
 
 
-def plan_of(window: Any, by: list[str]) -> Plan:
+def plan_of(window: Any, by: list[str], aggregates: Any = AGGREGATES) -> Plan:
     types = dict(zip(SCHEMA.names, SCHEMA.types, strict=True))
-    return make_plan(types, AGGREGATES, window, by=by, order=["t"])
+    return make_plan(types, aggregates, window, by=by, order=["t"])
 
 
 @st.composite
@@ -159,10 +159,10 @@ def assert_answers(made: Sequence[pa.Table | None], expected: pa.Table, names: S
         assert all(same(a, b, 10.0) for a, b in zip(one, other, strict=True)), f"{one}, expected {other} for {names}"
 
 
-def batch_answer(found: Sequence[Row], window: Any, by: list[str]) -> pa.Table:
+def batch_answer(found: Sequence[Row], window: Any, by: list[str], aggregates: Any = AGGREGATES) -> pa.Table:
     """What `slide` says of the same rows as a table; keys of equal value are one key, as on Spark."""
     plain = [{**row, "f": row["f"] + 0.0 if row["f"] is not None else None} for row in found]
-    return sw.slide(table_of(plain), AGGREGATES, window, by=by, order=["t", TIE], algorithm="recalculate")
+    return sw.slide(table_of(plain), aggregates, window, by=by, order=["t", TIE], algorithm="recalculate")
 
 
 def names_of(plan: Plan) -> list[str]:

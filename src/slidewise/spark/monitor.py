@@ -61,14 +61,14 @@ class Figures:
 
 
 def figures(query: Any) -> Figures | None:
-    """The figures of a streaming query's last batch that had any; None before the first. O(1).
+    """The figures of a streaming query's last batch with rows; None before the first. O(1).
 
     Raises `ArgumentError` for a query without `slide` in it.
     """
     progress = _progress(query)
-    reports = [report for report in progress if _observed(report)]
-    if reports:
-        return figures_of(reports[-1])
+    known = _known(progress)
+    if known:
+        return known[-1]
     if any(report["numInputRows"] for report in progress):
         raise ArgumentError(f"query={getattr(query, 'name', None) or query!r}: has no slidewise.slide in it")
     return None
@@ -134,7 +134,7 @@ def monitor(
             return
         with Live(table_of([], query), console=screen, refresh_per_second=4) as live:
             for _ in _looks(query, every, ends):
-                live.update(table_of(_known(query)[-rows:], query))
+                live.update(table_of(_known(_progress(query))[-rows:], query))
     except KeyboardInterrupt:
         return
 
@@ -183,7 +183,7 @@ def _size(count: int) -> str:
 def _lines(query: Any, screen: Console, every: float, ends: float | None) -> None:
     shown = -1
     for _ in _looks(query, every, ends):
-        for one in _known(query):
+        for one in _known(_progress(query)):
             if one.batch > shown:
                 shown = one.batch
                 said = {name: value for name, value in one.to_dict().items() if value is not None}
@@ -198,8 +198,11 @@ def _looks(query: Any, every: float, ends: float | None) -> Any:
     yield
 
 
-def _known(query: Any) -> list[Figures]:
-    return [figures_of(report) for report in _progress(query) if _observed(report)]
+def _known(progress: list[Any]) -> list[Figures]:
+    """The batches that say something: those with rows, in which every bucket reports; others if there are none."""
+    reports = [report for report in progress if _observed(report)]
+    full = [report for report in reports if report["numInputRows"]]
+    return [figures_of(report) for report in full or reports]
 
 
 def _progress(query: Any) -> list[Any]:
@@ -215,6 +218,9 @@ def _observed(report: Any) -> dict[str, Any]:
     if found is None:
         return {}
     values: dict[str, Any] = found.asDict() if hasattr(found, "asDict") else dict(found)
+    if set(values) == {"values", "schema"}:  # a client of Spark Connect is given these apart
+        names = [field["name"] for field in values["schema"]["fields"]]
+        values = dict(zip(names, values["values"], strict=True))
     return values if values.get("rows_in") is not None else {}
 
 
