@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import slidewise as sw
@@ -28,6 +28,7 @@ from tests.spark.replay import (
     assert_answers,
     batch_answer,
     batches,
+    few,
     names_of,
     plan_of,
     table_of,
@@ -35,7 +36,7 @@ from tests.spark.replay import (
 
 
 @pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW, *PER_ROWS], ids=str)
-@settings(max_examples=25)
+@few(8)
 @given(stream=batches(), by=st.sampled_from(BY))
 def test_any_arrival_and_cut_equals_the_batch(window: Any, stream: list[Batch], by: list[str]) -> None:
     plan = plan_of(window, by)
@@ -54,7 +55,7 @@ def test_any_arrival_and_cut_equals_the_batch(window: Any, stream: list[Batch], 
 
 
 @pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW, *PER_ROWS], ids=str)
-@settings(max_examples=25)
+@few(8)
 @given(stream=batches())
 def test_nothing_is_final_before_wakes_at_says(window: Any, stream: list[Batch]) -> None:
     plan = plan_of(window, ["k"])

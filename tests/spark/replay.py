@@ -8,11 +8,13 @@ Every row has a tie-breaker of its own, `__tie`, so there is one right answer an
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import slidewise as sw
@@ -62,6 +64,12 @@ PER_ROWS = [sw.trailing(3).every(2), sw.trailing(2, min_rows=2).every(3), sw.tra
 BY: list[list[str]] = [[], ["k"], ["k", "f"], ["f"]]
 
 Row = dict[str, Any]
+
+
+def few(examples: int) -> settings:
+    """So many examples in the normal run, which differ from run to run; a hundred times as many in a thorough one."""
+    thorough = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
+    return settings(max_examples=examples * (100 if thorough else 1))
 
 
 @dataclass

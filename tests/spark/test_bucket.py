@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import slidewise as sw
@@ -33,6 +33,7 @@ from tests.spark.replay import (
     assert_answers,
     batch_answer,
     batches,
+    few,
     names_of,
     plan_of,
     table_of,
@@ -43,7 +44,7 @@ pytestmark = pytest.mark.usefixtures("small")
 
 
 @pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW, *PER_ROWS], ids=str)
-@settings(max_examples=30)
+@few(10)
 @given(stream=batches(), by=st.sampled_from(BY), data=st.data())
 def test_the_stream_equals_the_batch(window: Any, stream: list[Batch], by: list[str], data: st.DataObject) -> None:
     plan = plan_of(window, by)
@@ -74,7 +75,7 @@ SKETCHING = [sw.quantile("x", 0.5), sw.approx_distinct("x"), sw.last("s")]
     ],
     ids=str,
 )
-@settings(max_examples=20)
+@few(8)
 @given(stream=batches(), data=st.data())
 def test_collections_and_sketches_are_remembered(
     aggregates: Any, window: Any, stream: list[Batch], data: st.DataObject
@@ -89,7 +90,7 @@ def test_collections_and_sketches_are_remembered(
 
 
 @pytest.mark.parametrize("window", [*PER_EVENT, *PER_ROWS], ids=str)
-@settings(max_examples=30)
+@few(8)
 @given(stream=batches(delay=8 * SECOND), by=st.sampled_from(BY), data=st.data())
 def test_late_rows_leave_the_rest_alone(window: Any, stream: list[Batch], by: list[str], data: st.DataObject) -> None:
     """Late is what is at or before the watermark of the call before."""
@@ -107,7 +108,7 @@ def test_late_rows_leave_the_rest_alone(window: Any, stream: list[Batch], by: li
 
 
 @pytest.mark.parametrize(("width", "step"), [(3, 2), (4, 1), (1, 3), (2, 2)])
-@settings(max_examples=30)
+@few(10)
 @given(stream=batches(delay=8 * SECOND), data=st.data())
 def test_a_late_row_counts_in_the_windows_that_are_open(
     width: int, step: int, stream: list[Batch], data: st.DataObject

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import slidewise as sw
@@ -25,6 +25,7 @@ from tests.spark.replay import (
     assert_answers,
     batch_answer,
     batches,
+    few,
     names_of,
     plan_of,
     table_of,
@@ -85,7 +86,7 @@ def follow(window: Any, by: list[str], stream: list[Batch], data: st.DataObject,
 
 
 @pytest.mark.parametrize("window", [*PER_EVENT, AHEAD, *PER_WINDOW, *PER_ROWS], ids=str)
-@settings(max_examples=15)
+@few(6)
 @given(stream=batches(), by=st.sampled_from(BY), data=st.data())
 def test_updates_replayed_are_the_batch_so_far(
     window: Any, stream: list[Batch], by: list[str], data: st.DataObject
@@ -112,7 +113,7 @@ CHANGING = [sw.trailing(3), sw.trailing("3 s", include_current=False), sw.expand
 
 
 @pytest.mark.parametrize("window", CHANGING, ids=str)
-@settings(max_examples=15)
+@few(8)
 @given(stream=batches(), data=st.data())
 def test_changes_replayed_are_the_rows_that_differ(window: Any, stream: list[Batch], data: st.DataObject) -> None:
     follow(window, ["k"], stream, data, "change", lambda rows: changed(rows, window))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import slidewise as sw
@@ -23,6 +23,7 @@ from tests.spark.replay import (
     assert_answers,
     batch_answer,
     batches,
+    few,
     names_of,
     plan_of,
     rows,
@@ -48,7 +49,7 @@ def generations(found: list[Row], idle: int) -> list[Row]:
 
 
 @pytest.mark.parametrize("window", [*PER_EVENT, *PER_ROWS, AHEAD, {"next": AHEAD, "time": sw.trailing("2 s")}], ids=str)
-@settings(max_examples=25)
+@few(8)
 @given(stream=batches(), data=st.data())
 def test_a_silence_ends_the_windows_of_a_key(window: Any, stream: list[Batch], data: st.DataObject) -> None:
     plan = plan_of(window, ["k"])
@@ -60,7 +61,7 @@ def test_a_silence_ends_the_windows_of_a_key(window: Any, stream: list[Batch], d
 
 
 @pytest.mark.parametrize("window", PER_WINDOW, ids=str)
-@settings(max_examples=25)
+@few(5)
 @given(stream=batches(), data=st.data())
 def test_windows_that_end_by_themselves_do_not_mind(window: Any, stream: list[Batch], data: st.DataObject) -> None:
     plan = plan_of(window, ["k"])
@@ -70,7 +71,7 @@ def test_windows_that_end_by_themselves_do_not_mind(window: Any, stream: list[Ba
 
 
 @pytest.mark.parametrize("window", [*PER_EVENT, *PER_WINDOW, *PER_ROWS], ids=str)
-@settings(max_examples=25)
+@few(8)
 @given(past=rows(), stream=batches(), data=st.data(), by=st.sampled_from([["k"], ["k", "f"], []]))
 def test_history_is_in_the_windows_and_is_not_answered(
     window: Any, past: list[Row], stream: list[Batch], data: st.DataObject, by: list[str]

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import slidewise as sw
@@ -17,7 +17,18 @@ from slidewise.spark.fingerprint import describe, fingerprint_schema
 from slidewise.spark.pack import PACKET, from_packet, to_packet
 from slidewise.spark.processor import METRICS, SlideProcessor
 from slidewise.spark.recipe import Recipe
-from tests.spark.replay import AGGREGATES, FAR, SCHEMA, Batch, assert_answers, batch_answer, batches, names_of, table_of
+from tests.spark.replay import (
+    AGGREGATES,
+    FAR,
+    SCHEMA,
+    Batch,
+    assert_answers,
+    batch_answer,
+    batches,
+    few,
+    names_of,
+    table_of,
+)
 
 pytestmark = pytest.mark.spark
 LABELS = (12, 6)
@@ -80,7 +91,7 @@ class Harness:
     ],
     ids=str,
 )
-@settings(max_examples=20)
+@few(8)
 @given(stream=batches(), data=st.data())
 def test_batches_and_timers_answer_everything(window: Any, stream: list[Batch], data: st.DataObject) -> None:
     forget_all()
