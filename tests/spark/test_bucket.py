@@ -18,6 +18,7 @@ from slidewise.engine.reach import reach_of
 from slidewise.errors import LateEventError, SnapshotError
 from slidewise.spark import bucket as bucket_module
 from slidewise.spark.bucket import answered_rows
+from slidewise.spark.fingerprint import describe
 from slidewise.spark.pages import LEDGER, Page, Record
 from tests.spark.replay import (
     BY,
@@ -264,3 +265,20 @@ def test_records_of_other_formats_are_refused() -> None:
             Record.decode(damaged)
     with pytest.raises(SnapshotError, match="state of format 9; this version"):
         Record.decode(record.encode().replace(b'"format":2', b'"format":9'))
+
+
+def test_sessions_that_were_totals_cannot_go_on_as_rows() -> None:
+    """By another algorithm; Spark refuses such a restart by its fingerprint, and state by itself."""
+    types = dict(zip(SCHEMA.names, SCHEMA.types, strict=True))
+    plans = [
+        make_plan(types, sw.sum("x"), sw.session("5 s"), by=["k"], order=["t"], algorithm=name, positions=False)
+        for name in ("auto", "two_stacks_lite")
+    ]
+    assert describe(plans[0]) != describe(plans[1])
+    workers = Workers(plans[0], "error")
+    for second in range(20):
+        workers.run(table_of([one(second, tie=second)]), (second - 1) * SECOND)
+    workers.plan = plans[1]
+    workers.caches[0].clear()
+    with pytest.raises(SnapshotError, match="the ledger holds totals, and the windows of this query are kept as rows"):
+        workers.run(None, FAR)

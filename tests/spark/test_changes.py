@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.engine.changes import OP, VERSION
-from slidewise.engine.keyed import TIE
+from slidewise.engine.keyed import BEGINNING, TIE
 from tests.spark.replay import (
     AGGREGATES,
     BY,
@@ -170,3 +170,38 @@ def test_floats_are_withdrawn_as_they_were_said_but_for_their_last_bits() -> Non
                 workers.caches[0].clear()
             reader.take(workers.run(table_of(part), watermark).final)
             watermark = max(watermark, max(row["t"] for row in part) - 5 * SECOND)
+
+
+@pytest.mark.parametrize("window", [sw.trailing(3), sw.tumbling("2 s"), sw.session("1 s")], ids=str)
+@pytest.mark.parametrize("emit", ["update", "change"])
+def test_a_thousand_new_keys_in_a_batch(window: Any, emit: str) -> None:
+    plan = plan_of(window, ["k"])
+    if emit == "change" and not plan.per_event:
+        return
+    workers = Workers(plan, emit=emit)
+    first = workers.run(table_of([one(1, 1, f"key {n}", n) for n in range(1000)]), BEGINNING).final
+    assert first is not None
+    assert first.num_rows == 1000
+    assert workers.run(table_of([one(90, 1)]), 50 * SECOND).keys in (0, 1000)
+
+
+def marked(table: pa.Table | None, name: str) -> list[tuple[Any, ...]]:
+    rows = [] if table is None else table.to_pylist()
+    return [(row[OP], row["t"].timestamp(), row[name]) for row in rows]
+
+
+def test_the_row_to_compare_with_is_held_while_windows_look_ahead() -> None:
+    workers = Workers(plan_of(sw.around("1 s", "1 s"), ["k"], [sw.max("x")]), emit="change")
+    first = workers.run(table_of([one(8.5, 7), one(9.6, 7), one(10.2, 7)]), BEGINNING).final
+    assert marked(first, "max_x") == [("+I", 8.5, 7)]
+    assert workers.run(None, 10 * SECOND).final is None
+    later = workers.run(table_of([one(10.4, 9)]), 10 * SECOND).final
+    assert marked(later, "max_x") == [("+I", 9.6, 9)]
+
+
+def test_what_comes_after_a_silence_does_not_settle_what_was_before() -> None:
+    workers = Workers(plan_of(sw.around(0, 1), ["k"], [sw.count()]), emit="change", idle=3 * SECOND)
+    first = workers.run(table_of([one(1), one(2, tie=1), one(3, tie=2)]), 3 * SECOND).final
+    assert marked(first, "count") == [("+I", 1, 2), ("+I", 3, 1)]
+    later = workers.run(table_of([one(20, tie=3), one(21, tie=4)]), 3 * SECOND).final
+    assert marked(later, "count") == [("+I", 20, 2), ("+I", 21, 1)]

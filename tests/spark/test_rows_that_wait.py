@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.engine.keyed import TIE
-from tests.spark.replay import FEW, SECOND, Row, plan_of, table_of
-from tests.spark.workers import Workers
+from tests.spark.replay import (
+    FEW,
+    SECOND,
+    Batch,
+    Row,
+    assert_answers,
+    batch_answer,
+    batches,
+    few,
+    names_of,
+    plan_of,
+    table_of,
+)
+from tests.spark.workers import Workers, replay
 
 
 def one(t: float, tie: int) -> Row:
@@ -84,3 +99,25 @@ def test_a_row_is_compared_with_one_whose_window_is_over() -> None:
             workers.run(None, int((t + 5) * SECOND))
         said.append(None if made is None else made.column("count").to_pylist())
     assert said == [[1], [2], [1], None]
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        {"all": sw.expanding(include_current=False, ties="together"), "ahead": sw.around(0, 1)},
+        {"all": sw.expanding(ties="together"), "ahead": sw.around(1, 2)},
+        {"time": sw.trailing("5 s", include_current=False, ties="together"), "ahead": sw.around(0, 2)},
+    ],
+    ids=str,
+)
+@few(10)
+@given(stream=batches(), data=st.data())
+def test_rows_of_one_time_wait_together(window: Any, stream: list[Batch], data: st.DataObject) -> None:
+    """Those that wait for rows that never come are not answered, nor are others of their time."""
+    plan = plan_of(window, ["k"])
+    _, emitted = replay(plan, stream, data, late="error")
+    made = [one.final for one in emitted if one.final is not None]
+    answered = {tie for table in made for tie in table.column(TIE).to_pylist()}
+    expected = batch_answer([row for batch in stream for row in batch.rows], window, ["k"])
+    chosen = [tie in answered for tie in expected.column(TIE).to_pylist()]
+    assert_answers(made, expected.filter(pa.array(chosen, pa.bool_())), names_of(plan))

@@ -41,6 +41,18 @@ class Runs:
         return len(self.slots)
 
 
+def whole_groups(times: Any, starts: Any, counts: Any) -> Any:
+    """The first `counts` rows of each run, less those whose time some row after them shares."""
+    if not len(times):
+        return counts
+    new = np.append(True, times[1:] != times[:-1])
+    new[starts[:-1][starts[:-1] < len(times)]] = True
+    begins = np.maximum.accumulate(np.where(new, np.arange(len(times)), 0))
+    first, last = starts[:-1], starts[1:]
+    at = first + counts
+    return np.where(at < last, begins[np.minimum(at, len(times) - 1)] - first, counts)
+
+
 class Carry:
     """The live windows of many keys under one plan."""
 
@@ -96,7 +108,8 @@ class Carry:
         for r in np.nonzero(~np.asarray(done))[0].tolist():
             part = None if times is None else times[runs.starts[r] : runs.starts[r + 1]]
             counts[r] = min(lane.ready(part, int(counts[r])) for lane in self.lanes)
-        return counts
+        together = any(window.ties == "together" for window in self.plan.windows)
+        return whole_groups(times, runs.starts, counts) if together else counts
 
     def events(
         self,

@@ -24,7 +24,7 @@ import pyarrow as pa
 from slidewise.engine.answers import Answers, Rows
 from slidewise.engine.arrange import times_of
 from slidewise.engine.arrivals import TIE, Stretches, stretches
-from slidewise.engine.carry import Carry, Runs
+from slidewise.engine.carry import Carry, Runs, whole_groups
 from slidewise.engine.columns import to_arrow
 from slidewise.engine.keys import BEGINNING, Keys
 from slidewise.engine.memory import (
@@ -41,6 +41,7 @@ from slidewise.engine.memory import (
 from slidewise.engine.origins import ORIGIN, ROW, WAITS, Origins
 from slidewise.engine.plan import Plan
 from slidewise.engine.reach import reach_of
+from slidewise.errors import SnapshotError
 
 __all__ = ["BEGINNING", "HIDDEN", "TIE", "KeyedWindows", "Ledger", "answers_to_arrow"]
 
@@ -120,6 +121,8 @@ class KeyedWindows:
 
     def resume(self, ledger: Ledger) -> None:
         """Put the rows up to a ledger's watermark into the windows as they were then; before any other `advance`."""
+        if MEMORY in ledger.table.column_names and not remembers(self.carry):
+            raise SnapshotError("the ledger holds totals, and the windows of this query are kept as rows")
         self.watermark = ledger.watermark
         self._answer(False, ledger.table)
         columns = [ledger.table.column(name).to_pylist() for name in self.plan.by]
@@ -282,18 +285,24 @@ class KeyedWindows:
         """How many rows of each stretch have an answer that nothing can change any more; None: all."""
         if not self.reach.ahead and not self.reach.ahead_rows:
             return None
-        return self.settled(part, self.reach.ahead_rows)
+        upto = self.settled(part, self.reach.ahead_rows - self.hold)
+        held = np.where(self._ended(part), upto, np.maximum(upto - self.hold, 0))
+        if any(window.ties == "together" for window in self.plan.windows):
+            return whole_groups(part.times, part.starts, held)
+        return held
 
     def settled(self, part: Stretches, later: int) -> Any:
         """How many rows of each stretch the watermark has settled, those that `later` rows follow."""
-        first, last = part.starts[:-1], part.starts[1:]
+        first = part.starts[:-1]
         final = np.add.reduceat(part.times <= self.watermark, first).astype(np.int64)
         seen = np.add.reduceat(part.times + self.reach.ahead <= self.watermark, first).astype(np.int64)
-        upto = np.minimum(seen, np.maximum(final - later, 0))
+        return np.where(self._ended(part), final, np.minimum(seen, np.maximum(final - later, 0)))
+
+    def _ended(self, part: Stretches) -> Any:
+        """Which stretches nothing more can follow: their keys have been silent for too long."""
         if self.idle is None:
-            return upto
-        ended = ~part.last | (part.times[last - 1] + self.idle <= self.watermark)  # nothing more can come
-        return np.where(ended, final, upto)
+            return np.zeros(len(part), dtype=np.bool_)
+        return part.times[part.starts[1:] - 1] + self.idle <= self.watermark
 
     def _answer_steps(self, part: Stretches | None, answer: bool, ledger: pa.Table | None) -> pa.Table | None:
         columns, times, runs = self.plan.enter_nothing(), NO_TIMES, NO_RUNS

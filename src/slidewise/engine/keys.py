@@ -51,7 +51,7 @@ class Keys:
             if slot is None:
                 slot = self._carry.add_slot()
                 self._slots[key], self._keys[slot], fresh[k] = slot, key, True
-                if slot >= len(self.seen):
+                while slot >= len(self.seen):
                     self.seen = np.concatenate([self.seen, np.zeros_like(self.seen)])
                     self.newest = np.concatenate([self.newest, np.full_like(self.newest, BEGINNING)])
                 self.seen[slot], self.newest[slot] = 0, BEGINNING

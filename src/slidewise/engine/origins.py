@@ -59,10 +59,10 @@ class Origins:
 
     def note(self, rows: pa.Table, slots: Any, positions: Any) -> None:
         """Rows went into the windows: of which slot, as which row of it."""
-        if not self._tracked:
+        if not self._tracked or not rows.num_rows:
             return
         origin, row = rows.column(ORIGIN).to_numpy(), rows.column(ROW).to_numpy()
-        first = int(origin.min(initial=0))
+        first = int(origin.min())
         for number in (np.nonzero(np.bincount(origin - first))[0] + first).tolist():
             mine = origin == number
             self._found[number].slots[row[mine]] = slots[mine]

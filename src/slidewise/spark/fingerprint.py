@@ -15,7 +15,9 @@ from typing import Any
 from pyspark.sql.types import DataType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from slidewise.engine.plan import Plan
+from slidewise.engine.reach import is_folded
 from slidewise.monoids.monoid import Monoid
+from slidewise.windows.window import Session
 
 STATE = "fingerprint"
 ALPHABET: tuple[DataType, ...] = (IntegerType(), LongType(), DoubleType(), StringType())
@@ -33,6 +35,8 @@ def describe(plan: Plan, **settings: Any) -> list[str]:
         phrases.append(
             f"{output.name} = {monoid.name} v{monoid.version} ({inputs}){options}{where} over {output.window!r}"
         )
+    if any(isinstance(window, Session) and not is_folded(plan, window) for window in plan.windows):
+        phrases.append("sessions as rows")  # and not as totals, by the aggregate or the algorithm
     phrases += [f"{name} {value}" for name, value in settings.items()]
     phrases.append(f"columns {_typed(plan, stored_columns(plan))}")
     return phrases

@@ -67,6 +67,8 @@ def checked(
     how = _emit(plan, emit)
     if how in ("update", "change"):
         _refuse_taken(schema, f"emit={how!r}", (OP, VERSION))
+    if how == "update" and not plan.per_event:
+        _refuse_beside_update(plan, idle, initial)
     treated = _late(plan, schema, lateness, late)
     if initial is not None:
         check_history(df, plan, initial)
@@ -98,6 +100,21 @@ def _emit(plan: Plan, emit: Any) -> str:
     if emit not in (None, *allowed):
         raise ArgumentError(f"emit={emit!r}: expected None or one of {listed(allowed)} for {plan.windows[0]!r}")
     return final if emit is None else str(emit)
+
+
+def _refuse_beside_update(plan: Plan, idle: Any, initial: Any) -> None:
+    """Windows that a changelog could not tell apart, or would withdraw without having sent them."""
+    window = plan.windows[0]
+    if idle is not None and not window.by_time:
+        raise ArgumentError(
+            f"idle={idle!r}: numbers the rows of a key anew, so a changelog of {window!r} could not tell its windows "
+            'apart; expected idle=None, or emit="window"'
+        )
+    if initial is not None and window.by_time:
+        raise ArgumentError(
+            f'initial=...: windows that history began would be corrected without having been sent, with emit="update" '
+            f'and {window!r}; expected initial=None, or emit="window"'
+        )
 
 
 def _late(plan: Plan, schema: StructType, lateness: Any, late: Any) -> str:
