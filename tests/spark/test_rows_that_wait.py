@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.engine.keyed import TIE
+from slidewise.spark.partition import mapper
+from slidewise.spark.recipe import Recipe
 from tests.spark.replay import (
     FEW,
     SECOND,
@@ -121,3 +123,18 @@ def test_rows_of_one_time_wait_together(window: Any, stream: list[Batch], data: 
     expected = batch_answer([row for batch in stream for row in batch.rows], window, ["k"])
     chosen = [tie in answered for tie in expected.column(TIE).to_pylist()]
     assert_answers(made, expected.filter(pa.array(chosen, pa.bool_())), names_of(plan))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 7])
+def test_rows_of_one_time_wait_together_on_arrow_batches(size: int) -> None:
+    """Spark's batches may end among rows of one time, while others wait for rows to come."""
+    times = [1, 2, 2, 2, 3, 4, 5]
+    table = pa.table({"t": pa.array(times, pa.int64()), "x": pa.array(range(7), pa.int64())})
+    windows = {"all": sw.expanding(include_current=False, ties="together"), "ahead": sw.around(0, 2)}
+    recipe = Recipe(
+        dict(zip(table.schema.names, table.schema.types, strict=True)), sw.count(), windows, None, "t", "auto"
+    )
+    batches = table.to_batches(max_chunksize=size)
+    made = pa.Table.from_batches(list(mapper(recipe.packed(), presorted=True)(iter(batches))))
+    assert made.column("count_all").to_pylist() == [0, 1, 1, 1, 4, 5, 6]
+    assert made.column("count_ahead").to_pylist() == [3, 3, 3, 3, 3, 2, 1]

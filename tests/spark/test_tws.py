@@ -20,6 +20,7 @@ from slidewise.spark.recipe import Recipe
 from tests.spark.replay import (
     AGGREGATES,
     FAR,
+    FEW,
     SCHEMA,
     Batch,
     assert_answers,
@@ -88,6 +89,8 @@ class Harness:
         sw.trailing("3 s").every("2 s"),
         sw.trailing(3).every(2),
         sw.trailing(1).every(3),
+        sw.session("1 s"),
+        {"all": sw.expanding(), "few": FEW, "ahead": sw.around("1 s", "1 s")},
     ],
     ids=str,
 )
