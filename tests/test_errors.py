@@ -590,6 +590,11 @@ STREAM_BAD: list[tuple[str, Callable[[Any], Any], list[Fragment]]] = [
         lambda df: slide(window=sw.tumbling(3), data=df, order="t", emit="update", idle="1 h"),
         ["idle", "1 h", "tumbling(3)", "window"],
     ),
+    (
+        "initial_beside_a_changelog_of_windows",
+        lambda df: slide(window=sw.tumbling("1 s"), data=df, order="t", emit="update", initial=df),
+        ["initial", "update", "tumbling('1 s')", "window"],
+    ),
     ("initial_of_what", lambda df: slide(data=df, order="t", initial=3), ["initial", "int", "batch DataFrame"]),
     ("initial_streams", lambda df: slide(data=df, order="t", initial=df), ["initial", "batch DataFrame"]),
     (

@@ -17,9 +17,10 @@ from slidewise.engine.plan import make_plan
 from slidewise.engine.reach import reach_of
 from slidewise.errors import LateEventError, SnapshotError
 from slidewise.spark import bucket as bucket_module
-from slidewise.spark.bucket import answered_rows
-from slidewise.spark.fingerprint import describe
+from slidewise.spark.bucket import Manner, answered_rows
+from slidewise.spark.fingerprint import describe, fingerprint_schema
 from slidewise.spark.pages import LEDGER, Page, Record
+from slidewise.spark.streaming import unusual
 from tests.spark.replay import (
     BY,
     FAR,
@@ -265,6 +266,19 @@ def test_records_of_other_formats_are_refused() -> None:
             Record.decode(damaged)
     with pytest.raises(SnapshotError, match="state of format 9; this version"):
         Record.decode(record.encode().replace(b'"format":2', b'"format":9'))
+
+
+def test_a_query_is_known_by_its_emit_and_idle_where_they_are_unusual() -> None:
+    """And as before where they are not, so that older checkpoints go on."""
+    plan = plan_of(sw.trailing(3), ["k"])
+    plain = describe(plan, buckets=2, late="drop")
+    known = [
+        describe(plan, buckets=2, late="drop", **unusual(plan, manner))
+        for manner in (Manner(), Manner(emit="update"), Manner(emit="change"), Manner(idle=7), Manner(idle=8))
+    ]
+    assert known[0] == plain
+    schemas = {repr([field.dataType for field in fingerprint_schema(phrases).fields]) for phrases in known}
+    assert len(schemas) == len(known), "types, which Spark compares"
 
 
 def test_sessions_that_were_totals_cannot_go_on_as_rows() -> None:

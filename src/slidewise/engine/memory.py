@@ -47,10 +47,10 @@ def memory_of(carry: Carry, slots: Any) -> pa.Array | None:
         if isinstance(lane.window, Session):
             for k, name in enumerate(("first", "last")):
                 columns[f"{number}_{name}"] = pa.array(np.ascontiguousarray(lane.marks[slots, k]))
-        for k, output, bank in _totals(lane):
-            columns[f"{number}_{k}_valued"] = pa.array(_register(bank, slots, LAST) >= _register(bank, slots, HEAD))
-            for field, values in _partials(output, bank, slots).items():
-                columns[f"{number}_{k}_{field}"] = values
+        for output, bank in _totals(lane):
+            at = f"{number}_{output.name}_"
+            columns[f"{at}valued"] = pa.array(_register(bank, slots, LAST) >= _register(bank, slots, HEAD))
+            columns |= {at + field: values for field, values in _partials(output, bank, slots).items()}
     return pa.StructArray.from_arrays(list(columns.values()), list(columns)) if columns else None
 
 
@@ -65,9 +65,10 @@ def recall(carry: Carry, slots: Any, memory: pa.StructArray) -> None:
             lane.ahead[slots] = 0
             if isinstance(lane.window, Session):
                 _open_session(lane, slots, rows, memory, number)
-            for k, output, bank in _totals(lane):
-                valued = memory.field(f"{number}_{k}_valued").to_numpy(zero_copy_only=False)
-                _put(output, bank, slots, lambda field, at=f"{number}_{k}_": memory.field(at + field))
+            for output, bank in _totals(lane):
+                at = f"{number}_{output.name}_"
+                valued = memory.field(f"{at}valued").to_numpy(zero_copy_only=False)
+                _put(output, bank, slots, lambda field, at=at: memory.field(at + field))
                 _set_registers(bank, slots, rows, np.where(valued, rows - 1, -1))
     except KeyError as error:
         raise SnapshotError(f"the ledger does not fit this query: {error}") from error
@@ -95,11 +96,11 @@ def _lanes(carry: Carry) -> Iterator[tuple[int, Lane]]:
             yield number, lane
 
 
-def _totals(lane: Lane) -> Iterator[tuple[int, Output, Bank]]:
-    """The outputs that are one total each; a policy has its rows instead."""
+def _totals(lane: Lane) -> Iterator[tuple[Output, Bank]]:
+    """The outputs that are one total each, those that share their work as one; a policy has its rows instead."""
     if not isinstance(lane.window, DataWindow):
-        for k, ((output, _), bank) in enumerate(zip(lane.work, lane.banks, strict=True)):
-            yield k, output, bank
+        for (output, _), bank in zip(lane.work, lane.banks, strict=True):
+            yield output, bank
 
 
 def _open_session(lane: Lane, slots: Any, rows: Any, memory: pa.StructArray, number: int) -> None:

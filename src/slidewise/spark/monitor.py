@@ -64,6 +64,10 @@ def figures(query: Any) -> Figures | None:
     """The figures of a streaming query's last batch with rows; None before the first. O(1).
 
     Raises `ArgumentError` for a query without `slide` in it.
+
+    >>> from types import SimpleNamespace  # stands for a query that has just started
+    >>> figures(SimpleNamespace(name="readings", recentProgress=[])) is None
+    True
     """
     progress = _progress(query)
     known = _known(progress)
@@ -118,6 +122,11 @@ def monitor(
         How many batches to show.
     console
         Where to; None: standard output.
+
+    O(batches that Spark remembers) per look, by default 100.
+
+    >>> from types import SimpleNamespace  # stands for a query that has ended
+    >>> monitor(SimpleNamespace(name="readings", recentProgress=[], isActive=False))
     """
     from rich.console import Console as RichConsole
     from rich.live import Live

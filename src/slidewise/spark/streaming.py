@@ -51,7 +51,7 @@ def slide_stream(
     marked = df.withWatermark(plan.order[0], asked.watermark_delay)
     packets = _packets(marked, plan, labels, stored_columns(plan))
     history = None if initial is None else _history(initial, df, plan, labels).groupBy(BUCKET)
-    fingerprint = fingerprint_schema(describe(plan, buckets=buckets, late=manner.late, **_unusual(plan, manner)))
+    fingerprint = fingerprint_schema(describe(plan, buckets=buckets, late=manner.late, **unusual(plan, manner)))
     processor = SlideProcessor(recipe.packed(), fingerprint, out.names, manner, asked.late_column)
     answered = packets.groupBy(BUCKET).transformWithStateInPandas(processor, OUTPUT, "Append", "EventTime", history)
     observed = answered.observe(OBSERVED, *[F.sum(name).alias(name) for name in METRICS])
@@ -68,7 +68,7 @@ def _out_schema(schema: StructType, asked: Options) -> StructType:
     return StructType(fields)
 
 
-def _unusual(plan: Plan, manner: Manner) -> dict[str, Any]:
+def unusual(plan: Plan, manner: Manner) -> dict[str, Any]:
     """Settings that state depends on, where they are not the usual ones."""
     final = "event" if plan.per_event else "window"
     asked = {"emit": manner.emit, "idle": manner.idle}
