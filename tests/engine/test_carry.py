@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slidewise as sw
-from slidewise.engine.answers import Answers
+from slidewise.engine.answers import Answers, answers_to_arrow
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import to_column
-from slidewise.engine.keyed import answers_to_arrow
 from slidewise.engine.plan import Plan, make_plan
 from slidewise.engine.steps import FOREVER
 from slidewise.errors import ArgumentError

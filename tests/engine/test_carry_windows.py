@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
+from slidewise.engine.answers import answers_to_arrow
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import Column, frozen
-from slidewise.engine.keyed import answers_to_arrow
 from slidewise.engine.plan import make_plan
 
 SECOND = 1_000_000

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slidewise as sw
+from slidewise.engine.answers import answers_to_arrow
 from slidewise.engine.carry import Carry, Runs
-from slidewise.engine.keyed import answers_to_arrow
 from slidewise.engine.plan import make_plan
 from slidewise.engine.policies import PIECE, Enforcer
 from slidewise.errors import ArgumentError

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
+from slidewise.engine.answers import answers_to_arrow
 from slidewise.engine.carry import Carry, Runs
-from slidewise.engine.keyed import answers_to_arrow
 from slidewise.engine.plan import Plan, make_plan
 from slidewise.engine.totals import begin_with, totals_of
 

@@ -8,7 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from slidewise.engine.columns import Column, as_objects
+import pyarrow as pa
+
+from slidewise.engine.columns import Column, as_objects, to_arrow
 from slidewise.engine.joint import members_of
 from slidewise.engine.output import Output
 from slidewise.errors import bad
@@ -113,3 +115,18 @@ def run_jobs(jobs: list[Callable[[], None]], threads: int | None) -> None:
     with ThreadPoolExecutor(workers) as pool:
         for done in [pool.submit(job) for job in jobs]:
             done.result()
+
+
+def with_answers(table: pa.Table, answers: list[Answers]) -> pa.Table:
+    """The rows, and a column per output."""
+    for answer in answers:
+        table = table.append_column(answer.output.name, answers_to_arrow(answer))
+    return table
+
+
+def answers_to_arrow(answer: Answers) -> pa.Array:
+    """One output's answers as an Arrow array of its planned type."""
+    if isinstance(answer.outs[0], list):
+        values = [value if good else None for value, good in zip(answer.outs[0], answer.ok.tolist(), strict=True)]
+        return to_arrow((values,), None, answer.output.arrow)
+    return to_arrow(answer.outs, answer.ok, answer.output.arrow)

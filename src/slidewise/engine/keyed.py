@@ -21,11 +21,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from slidewise.engine.answers import Answers, Rows
+from slidewise.engine.answers import Answers, Rows, with_answers
 from slidewise.engine.arrange import times_of
 from slidewise.engine.arrivals import TIE, Stretches, stretches
 from slidewise.engine.carry import Carry, Runs, whole_groups
-from slidewise.engine.columns import to_arrow
 from slidewise.engine.keys import BEGINNING, Keys
 from slidewise.engine.memory import (
     GONE,
@@ -43,7 +42,7 @@ from slidewise.engine.plan import Plan
 from slidewise.engine.reach import reach_of
 from slidewise.errors import SnapshotError
 
-__all__ = ["BEGINNING", "HIDDEN", "TIE", "KeyedWindows", "Ledger", "answers_to_arrow"]
+__all__ = ["BEGINNING", "HIDDEN", "NO_RUNS", "NO_TIMES", "TIE", "KeyedWindows", "Ledger"]
 
 HIDDEN = (TIE, ORIGIN, ROW, SEEN, NEWEST, MEMORY, GONE)
 """Names of columns that a stream uses itself."""
@@ -424,18 +423,3 @@ def _rows_before(ledger: pa.Table, rows: Any, sizes: Any) -> Any:
     if GONE in ledger.column_names:
         return ledger.column(GONE).to_numpy()[rows]
     return ledger.column(SEEN).to_numpy()[rows] - sizes
-
-
-def with_answers(table: pa.Table, answers: list[Answers]) -> pa.Table:
-    """The rows, and a column per output."""
-    for answer in answers:
-        table = table.append_column(answer.output.name, answers_to_arrow(answer))
-    return table
-
-
-def answers_to_arrow(answer: Answers) -> pa.Array:
-    """One output's answers as an Arrow array of its planned type."""
-    if isinstance(answer.outs[0], list):
-        values = [value if good else None for value, good in zip(answer.outs[0], answer.ok.tolist(), strict=True)]
-        return to_arrow((values,), None, answer.output.arrow)
-    return to_arrow(answer.outs, answer.ok, answer.output.arrow)

@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slidewise.engine.answers import Answers, Rows
+from slidewise.engine.answers import Answers, Rows, answers_to_arrow
 from slidewise.engine.arrange import Arranged, key_codes, one_zero
 from slidewise.engine.batch import run_events
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import frozen, to_column
-from slidewise.engine.keyed import answers_to_arrow
 from slidewise.engine.keys import key_of, values_of
 from slidewise.engine.order import bound_column, order_values
 from slidewise.engine.plan import Plan
