@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 import slidewise as sw
+from tests.spark.small_session import small_session
 
 WINDOWS = {
     "events": {"rows": sw.trailing(7), "time": sw.trailing("9 s"), "before": sw.trailing("3 s", include_current=False)},
@@ -29,22 +30,7 @@ WINDOWS = {
 
 
 def main(place: Path, windows: str) -> None:
-    from pyspark.sql import SparkSession
-
-    spark = (
-        SparkSession.builder.master("local[2,4]")
-        .appName("slidewise-drill")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.memory", "1g")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # a quick start
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.local.dir", str(place / "local"))
-        .getOrCreate()
-    )
+    spark = small_session("local[2,4]", place)
     spark.sparkContext.setLogLevel("ERROR")
     rows = spark.readStream.schema("n long, k string, t timestamp, x long").option("maxFilesPerTrigger", 1)
     answers = sw.slide(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 
 import slidewise as sw
+from tests.spark.small_session import small_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,26 +27,6 @@ EVENT = "n long, k string, t timestamp, x long"
 AGGREGATES = [sw.sum("x"), sw.count(), sw.mean("x")]
 WINDOWS = {"rows": sw.trailing(7), "time": sw.trailing("9 s")}
 ROWS_A_BATCH = 100
-
-
-def session(jars: str, place: Path) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    return (
-        SparkSession.builder.master("local[2]")
-        .appName("slidewise-kafka")
-        .config("spark.jars", jars)
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.memory", "1g")
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # a quick start
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.local.dir", str(place / "local"))
-        .getOrCreate()
-    )
 
 
 class Kafka:
@@ -85,7 +66,7 @@ def forget_last_commit(checkpoint: Path) -> None:
 def main(place: Path, sink: str, address: str, jars: str) -> None:
     from pyspark.sql import functions as F
 
-    spark = session(jars, place)
+    spark = small_session("local[2]", place, spark_jars=jars)
     spark.sparkContext.setLogLevel("ERROR")
     kafka = Kafka(spark, address)
     checkpoint, to_kafka = place / "checkpoint", sink == "kafka"
