@@ -77,7 +77,7 @@ class Final:
         return steps
 
     def reserve(self, size: int) -> None:
-        """Have room for so many slices; what is there stays. O(size) when it grows, and it grows by doubling."""
+        """Have room for so many slices; what is there stays. O(size) when it grows."""
         raise TypeError("a final aggregator must define reserve(size)")
 
     def insert(self, partial: Any) -> None:

@@ -82,7 +82,6 @@ class FlatFIT(Final):
     def reserve(self, size: int) -> None:
         if size <= self.size:
             return
-        size = max(size, 2 * self.size)
         old, more, fresh = self.size, size - self.size, self._neutral(size)
         curr = int(self._registers[CURR]) + 1 if int(self._registers[TAIL]) == 0 else int(self._registers[CURR])
         order = [(curr + k) % old for k in range(old)]  # oldest first

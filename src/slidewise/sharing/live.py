@@ -17,13 +17,13 @@ import numpy as np
 
 from slidewise.errors import ArgumentError, bad, listed, whole
 from slidewise.kernels.spans import validity
+from slidewise.sharing.cycle import Cycle
 from slidewise.sharing.final import BIntFinal, Final, FlatFAT
 from slidewise.sharing.flatfit import FlatFIT
 from slidewise.sharing.loops import build_cycle, build_feed
 from slidewise.sharing.parts import Parts
-from slidewise.sharing.plan import SharedPlan, positions
+from slidewise.sharing.plan import SharedPlan
 from slidewise.sharing.schedule import Due, Schedule
-from slidewise.sharing.slicing import Beat
 
 FINALS: dict[str, type[Final]] = {one.name: one for one in (FlatFIT, FlatFAT, BIntFinal)}
 """Name -> final aggregator."""
@@ -99,7 +99,7 @@ class SharedWindows:
         self.seen = 0
         self._held = self.parts.ops.columns(1)
         _put(self._held, self.parts.ops.identity, self.parts.ops.compiled)
-        self._cycle = _Cycle(plan) if plan.axis == "rows" and plan.listable and plan.size <= AT_ONCE else None
+        self._cycle = Cycle(plan) if plan.axis == "rows" and plan.listable else None
         self._schedule = Schedule(plan)
         self._state = self._integers([0, 0, 0] if self._cycle else [-1, 0, 0])
 
@@ -129,20 +129,20 @@ class SharedWindows:
         if self._cycle is not None:
             return self._run_cycle(self._cycle, column, valid)
         numbers, marks, need = self._schedule.slices(x)
-        if need > self.final.size:
-            self.final.reserve(need)
+        self._reserve(need)
         now = self.seen if self.plan.axis == "rows" else int(x.max())
         return self._feed(column, valid, numbers, marks, now)
 
-    def _run_cycle(self, cycle: _Cycle, column: Any, valid: Any) -> list[Answers]:
+    def _run_cycle(self, cycle: Cycle, column: Any, valid: Any) -> list[Answers]:
         ops, final, rows = self.parts.ops, self.final, len(column)
-        number, ends = cycle.due(self.seen - rows, self.seen)
-        partials, ok = self._room(len(number))
+        self._reserve(min(self.plan.size, self.seen))
+        spans, ends = cycle.due(self.seen - rows, self.seen)
+        partials, ok = self._room(len(ends))
         kernel = ops.built((final.key, "cycle"), lambda: build_cycle(ops, final.steps()))
         given = (self._integers(part) for part in (cycle.lengths, cycle.cuts, cycle.firsts, cycle.counts))
         kernel(final.cols, final.R, self._held, self._state, (column,), self._mask(valid), valid is not None, rows,
                *given, partials, ok)  # fmt: skip
-        return self._answers(cycle.spans[number], ends, partials, ok)
+        return self._answers(spans, ends, partials, ok)
 
     def _feed(self, column: Any, valid: Any, numbers: Any, marks: Any, now: int) -> list[Answers]:
         ops, final = self.parts.ops, self.final
@@ -156,13 +156,24 @@ class SharedWindows:
 
     def _answers(self, spans: Any, ends: Any, partials: tuple[Any, ...], ok: Any) -> list[Answers]:
         """Each query's own, of the answers of all spans."""
+        count = len(self.plan.spans)
+        # A stable sort of small integers is a radix sort.
+        order = np.argsort(spans.astype(np.int16 if count < 2**15 else np.int64), kind="stable")
+        lasts = np.cumsum(np.bincount(spans, minlength=count))
         found = []
         for number, span in enumerate(self.plan.span_of):
-            mine = np.nonzero(spans == span)[0] if len(self.plan.spans) > 1 else slice(None)
+            mine: Any = slice(None)
+            if count > 1:
+                mine = order[lasts[span - 1] if span else 0 : lasts[span]]
             part = tuple(_chosen(column, mine) for column in partials)
             values, good = self.parts.answers(number, part, ok[mine])
             found.append(Answers(ends[mine], values, good))
         return found
+
+    def _reserve(self, need: int) -> None:
+        """Have room for so many slices: twice as many as before, but no more than any answer takes."""
+        if need > self.final.size:
+            self.final.reserve(max(need, min(2 * self.final.size, self.plan.size)))
 
     def _positions(self, rows: int, times: Any) -> Any:
         """Where the events lie: their numbers, or their times."""
@@ -197,38 +208,6 @@ class SharedWindows:
 
     def _room(self, length: int) -> tuple[tuple[Any, ...], Any]:
         return self.parts.ops.columns(length), np.ones(length, dtype=np.bool_)
-
-
-class _Cycle:
-    """A listed composite slide, as its loop takes it: per edge a length, a cut, and the spans that are answered."""
-
-    def __init__(self, plan: SharedPlan) -> None:
-        steps = (*plan.cuts, *plan.ends)
-        at = positions(steps, 0, plan.composite)
-        self.composite = plan.composite
-        self.lengths = np.diff(at, prepend=0)
-        self.cuts = np.isin(at, positions(plan.cuts, 0, plan.composite)).astype(np.int64)
-        due, spans, counts = [], [], []
-        for number, span in enumerate(plan.spans):
-            ends = positions((Beat(span.step, span.phase),), 0, plan.composite)
-            due.append(ends)
-            spans.append(np.full(len(ends), number))
-            counts.append(plan.cuts_before(ends) - plan.cuts_before(ends - span.length))
-        ends = np.concatenate(due)
-        order = np.lexsort((np.concatenate(spans), ends))
-        self.ends, self.spans, self.counts = ends[order], np.concatenate(spans)[order], np.concatenate(counts)[order]
-        self.firsts = np.searchsorted(self.ends, np.append(at, plan.composite + 1))
-
-    def due(self, first: int, last: int) -> tuple[Any, Any]:
-        """The answers after rows first + 1 to last: their numbers in the composite slide, and where they end."""
-        begin, stop = (self._answered(rows) for rows in (first, last))
-        slide, number = np.divmod(np.arange(begin, stop), len(self.ends))
-        return number, slide * self.composite + self.ends[number]
-
-    def _answered(self, rows: int) -> int:
-        """Answers there are after so many rows."""
-        slides, rest = divmod(rows, self.composite)
-        return slides * len(self.ends) + int(np.searchsorted(self.ends, rest, side="right"))
 
 
 def _put(cols: tuple[Any, ...], partial: Any, compiled: bool) -> None:
