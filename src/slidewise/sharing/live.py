@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from slidewise.errors import ArgumentError, bad, listed, whole
+from slidewise.sharing.factor import FactorPlan
 from slidewise.sharing.final import BIntFinal, Final, FlatFAT
 from slidewise.sharing.flatfit import FlatFIT
 from slidewise.sharing.parts import Parts
 from slidewise.sharing.plan import SharedPlan
 from slidewise.sharing.spans import AT_ONCE, Found, SpanWindows
+from slidewise.sharing.staged import StagedSpans
 
 FINALS: dict[str, type[Final]] = {one.name: one for one in (FlatFIT, FlatFAT, BIntFinal)}
 """Name -> final aggregator."""
@@ -63,6 +65,8 @@ class SharedWindows:
         None: values are any Python objects. Dtype names, e.g. ``("float64",)``: machine code for arrays of that kind.
     write_back
         False: FlatFIT as printed in 002 (sharing/flatfit.py).
+    factors
+        A `FactorPlan` of this plan: coarse windows are aggregated from finer results as it says, by FlatFIT.
 
     >>> import slidewise as sw
     >>> from slidewise.sharing import Query, SharedPlan, SharedWindows
@@ -81,6 +85,7 @@ class SharedWindows:
         *,
         types: tuple[str, ...] | None = None,
         write_back: bool = True,
+        factors: FactorPlan | None = None,
     ) -> None:
         if not isinstance(plan, SharedPlan):
             raise bad("plan", plan, "a SharedPlan")
@@ -92,7 +97,11 @@ class SharedWindows:
         self.parts = Parts([query.monoid for query in plan.queries], types)
         options = {} if write_back else {"write_back": False}
         self.final = FINALS[final](self.parts.ops, min(plan.size, AT_ONCE), **options)
-        self._spans = SpanWindows(plan, self.parts.ops, self.final)
+        self._spans: SpanWindows | StagedSpans = SpanWindows(plan, self.parts.ops, self.final)
+        if factors is not None:
+            if not isinstance(factors, FactorPlan) or factors.plan is not plan or final != "flatfit" or not write_back:
+                raise bad("factors", factors, "a FactorPlan of this plan, with final='flatfit' and write_back=True")
+            self._spans = StagedSpans(factors, self.parts.ops)
 
     def push(self, value: Any, time: int | None = None) -> list[tuple[int, int, Any]]:
         """One event, None for one without a value; what is due: (number of the query, end of the window, answer)."""
