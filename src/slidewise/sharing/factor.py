@@ -10,11 +10,11 @@ it: then every window of the other is a number of its results. A *factor window*
 for, put in between because several coarse ones gain from it. Spans that read one stream of results are a *stage*, a
 shared plan of its own.
 
-The model counts ⊕ per unit of the axis, and where that is much the same, partials held. A stage fed `density` events per unit folds
-those that do not begin a slice. Its windows then cost their slices less one each if they are combined afresh; FlatFIT
-takes every new slice once for all windows, and beyond that one ⊕ per answer, two where there is but one span. So it
-jumps along finer answers by itself, and what factors save is mostly the memory of fine slices. (Counted in the tests:
-the model is within a sixth.) O(spans²) candidates are tried for every stage there is.
+The model counts ⊕ per unit of the axis, and where that is much the same, partials held. A stage fed `density` events
+per unit folds those that do not begin a slice. Its windows then cost their slices less one each if they are combined
+afresh; FlatFIT takes every new slice once for all windows, and beyond that one ⊕ per answer, two where there is but one
+span. So it jumps along finer answers by itself, and what factors save is mostly the memory of fine slices. (Counted in
+the tests: the model is within a sixth.) O(spans²) candidates are tried for every stage there is.
 """
 
 from __future__ import annotations
