@@ -1,5 +1,6 @@
 """Many queries over one stream: sliced once, aggregated from shared partials, each answered where it is due."""
 
+from slidewise.sharing.daba import DabaWindows
 from slidewise.sharing.factor import FactorPlan
 from slidewise.sharing.live import FINALS, Answers, SharedWindows
 from slidewise.sharing.plan import Edge, SharedPlan
@@ -12,6 +13,7 @@ __all__ = [
     "SLICINGS",
     "Answers",
     "Cutty",
+    "DabaWindows",
     "Edge",
     "Pairs",
     "Panes",

@@ -8,7 +8,7 @@ side in a product. At the speed of machine code that is a flat tuple of all fiel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,28 +52,26 @@ class Parts:
 
     def answers(self, query: int, partials: tuple[Any, ...], ok: Any) -> tuple[tuple[Any, ...], Any]:
         """One query's answers of these partials, and which of them are not null; `ok` says which hold a value."""
+        place, _ = self.found[query]
+        if self.types is not None:
+            return self.read(query, partials[self._spans[place] : self._spans[place + 1]], ok)
+        alone = len(self.kept) == 1
+        return self.read(query, partials if alone else ([p[place] for p in partials[0]],), ok)
+
+    def read(self, query: int, part: tuple[Any, ...], ok: Any) -> tuple[tuple[Any, ...], Any]:
+        """As `answers`, of the part that this query reads."""
         monoid, (place, project) = self.monoids[query], self.found[query]
         count = len(ok)
         ok = np.ones(count, dtype=np.bool_) if monoid.answers_empty else np.array(ok, dtype=np.bool_)
         if self.types is None:
-            read = self._reader(place, project)
-            values = [monoid.lowered(read(p)) if good else None for p, good in zip(partials[0], ok, strict=True)]
+            mine = part[0] if project is None else [project(p) for p in part[0]]
+            values = [monoid.lowered(p) if good else None for p, good in zip(mine, ok, strict=True)]
             return (values,), ok & np.array([value is not None for value in values], dtype=np.bool_)
-        mine = partials[self._spans[place] : self._spans[place + 1]]
-        part, member = self._parts[place], self._each[query]
+        holder, member = self._parts[place], self._each[query]
         outs = member.outputs(count)
-        kernel = member.built(("read", part, project), lambda: _build_read(part, member, project))
-        kernel(mine, outs, ok)
+        kernel = member.built(("read", holder, project), lambda: _build_read(holder, member, project))
+        kernel(part, outs, ok)
         return outs, ok
-
-    def _reader(self, place: int, project: Project | None) -> Callable[[Any], Any]:
-        alone = len(self.kept) == 1
-
-        def read(p: Any) -> Any:
-            part = p if alone else p[place]
-            return part if project is None else project(part)
-
-        return read
 
 
 def _build_read(part: Ops, member: Ops, project: Project | None) -> Any:
