@@ -24,11 +24,11 @@ def explain_plan(plan: Plan) -> str:
 
 
 def explain_shared(shared: Shared) -> str:
-    """Which outputs of which windows are answered from the same slices, over whole columns."""
+    """Which outputs of which windows are answered from the same slices."""
     outputs = [output.name for members in shared.members for output in members]
     few = f"{', '.join(outputs[:FEW])}{f' and {len(outputs) - FEW} more' if len(outputs) > FEW else ''}"
     return (
-        f"shared over whole columns: {few}: {len(shared.windows)} windows, each row lifted once "
+        f"shared: {few}: {len(shared.windows)} windows, each row lifted once "
         f"(partial: {', '.join(shared.ops.fields)}), slices of {SLICE} rows that all of them take, flatfit over whole "
         "slices"
     )

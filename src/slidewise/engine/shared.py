@@ -6,6 +6,7 @@ Windows are shared if they look back along the order from every event, and do no
 they compile, read the same columns and the user did not name their algorithm. Measured (bench/sharing.py): from two
 windows on it takes about half of what sweeping each takes. A fixed number of rows stays with the blocked kernel, which
 has neither bounds to read nor windows to move; tallies, policies and windows that look ahead keep loops of their own.
+Over whole columns `shared_jobs` runs it, where rows come in pieces engine/carry.py does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.engine.answers import Answers, inputs_of, parts_of
+from slidewise.engine.answers import Answers, inputs_of
 from slidewise.engine.arrange import Arranged
 from slidewise.engine.columns import Column
 from slidewise.engine.joint import products
@@ -27,8 +28,9 @@ from slidewise.engine.sweep_rows import CHUNK
 from slidewise.engine.whole import reached, runs_within
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.spans import validity
-from slidewise.sharing.events import SLICE, build_events
-from slidewise.sharing.flatfit import FlatFIT
+from slidewise.sharing.events import SLICE, banks_of, build_events, places_for
+from slidewise.swag.bank import Bank
+from slidewise.swag.structure import NEVER
 from slidewise.swag.subtract_on_evict import SubtractOnEvict
 from slidewise.swag.two_stacks_lite import TwoStacksLite
 from slidewise.windows import bounds
@@ -136,7 +138,7 @@ def shared_jobs(
 
 def events_of(ops: Ops) -> Callable[..., Any]:
     """The loop of one product; built once."""
-    loop: Callable[..., Any] = ops.built("events", lambda: build_events(ops, FlatFIT(ops, 1).steps()))
+    loop: Callable[..., Any] = ops.built("events", lambda: build_events(ops))
     return loop
 
 
@@ -144,24 +146,43 @@ def _run(
     plan: Plan, shared: Shared, room: Room, columns: dict[str, Column], arranged: Arranged, first: int, last: int
 ) -> None:
     """Rows `[first, last)` of all windows: their bounds, then one loop."""
-    windows, ops, times = shared.windows, shared.ops, arranged.times
+    windows, times = shared.windows, arranged.times
     before = np.array([plan.extent(window) for window in windows], dtype=times.dtype)
     runs = runs_within(arranged, first, last)[:, :3]
     base = int(runs[0, 0])
     if base < first:
         base = reached(times, base, first, before.max(), 0)
     runs = np.maximum(runs - base, 0)
-    rows = last - base
-    lo = np.empty(len(windows) * rows, dtype=np.int64)
-    longest = bounds.trailing_bounds()(times[base:last], runs, before, rows, lo)
-    size = SLICE
-    while size < longest + SLICE:
-        size *= 2
-    final = FlatFIT(ops, size // SLICE)
-    scratch = (ops.columns(size), ops.columns(SLICE), ops.columns(SLICE), np.zeros(SLICE, dtype=np.int64))
-    values, valid = inputs_of(shared.joints[0], parts_of(shared.joints[0], columns, base, last))
-    least = np.array([window.min_rows for window in windows], dtype=np.int64)
-    skip = 0 if windows[0].include_current else 1
+    lo = np.empty(len(windows) * (last - base), dtype=np.int64)
+    longest = bounds.trailing_bounds()(times[base:last], runs, before, last - base, lo)
+    banks = banks_of(shared.ops)
+    for bank, places in zip(banks, places_for(longest), strict=True):
+        bank.add(places)
+    zeros = np.zeros(len(runs), dtype=np.int64)
+    table = np.stack([zeros, zeros + 1, runs[:, 0], runs[:, 1], runs[:, 2], runs[:, 2], zeros], axis=1)
+    parts = {name: columns[name].part(base, last) for name in shared.joints[0].needs}
     outs, ok, apart = tuple(out[base:] for out in room.outs), room.ok[base:], int(arranged.starts[-1])
-    events_of(ops)(final.cols, final.R, *scratch, values, validity(valid), valid is not None, runs, skip, lo, rows,
-                   least, apart, outs, ok)  # fmt: skip
+    run_shared(shared, banks, parts, table, lo, last - base, outs, ok, apart)
+
+
+def run_shared(
+    shared: Shared,
+    banks: tuple[Bank, Bank],
+    columns: dict[str, Column],
+    table: Any,
+    lo: Any,
+    stride: int,
+    outs: tuple[Any, ...],
+    ok: Any,
+    apart: int,
+    *,
+    answer: bool = True,
+) -> None:
+    """The loop over these runs (sharing/events.py); `answer` False moves the windows and lowers nothing."""
+    ops, (rows, slices) = shared.ops, banks
+    values, valid = inputs_of(shared.joints[0], columns)
+    least = np.array([window.min_rows if answer else NEVER for window in shared.windows], dtype=np.int64)
+    skip = 0 if shared.windows[0].include_current else 1
+    scratch = (ops.columns(SLICE), np.zeros(SLICE, dtype=np.int64))
+    given = (values, validity(valid), valid is not None, table, skip, lo, stride, least, apart, outs, ok)
+    events_of(ops)(rows.cols, rows.regs, slices.cols, slices.regs, *scratch, *given)
