@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from slidewise.errors import ArgumentError
 from slidewise.sharing import SLICINGS, Pairs, Query, SharedPlan, SharedWindows
 from slidewise.sharing.plan import MOST
-from tests.sharing.counting import MAX, SUM, largest
+from tests.sharing.counting import CONCAT, MAX, SUM, largest
 
 LENGTHS = st.integers(1, 60)
 
@@ -147,6 +147,7 @@ def test_a_composite_slide_too_long_to_list_still_has_a_plan() -> None:
         (lambda: SharedWindows("plan"), "plan='plan': expected a SharedPlan"),
         (lambda: SharedWindows(SharedPlan([Query(MAX, 5)]), "daba"), "final='daba': expected one of 'flatfit'"),
         (lambda: SharedWindows(SharedPlan([Query(MAX, 5)]), "b_int", write_back=False), "write_back=False"),
+        (lambda: SharedWindows(SharedPlan([Query(CONCAT, 5)]), types=("float64",)), "types=.*does not compile"),
         (lambda: SharedWindows(SharedPlan([Query(MAX, 5)])).push(1, 2), "times=<list of 1>: the plan counts rows"),
         (lambda: SharedWindows(SharedPlan([Query(MAX, 5)])).advance(2), "time=2: rows have no times"),
         (lambda: SharedWindows(SharedPlan([Query(MAX, "1 s", "1 s")])).push(1), "times=None: expected 1 integers"),

@@ -108,7 +108,7 @@ class SharedWindows:
         return _in_order(self.extend([value], None if time is None else [time]))
 
     def advance(self, time: int) -> list[tuple[int, int, Any]]:
-        """No event before `time` is to come: what is due by then. For plans along times."""
+        """No event before `time` is to come: what is due by then. For plans along times. O(answers)."""
         if self.plan.axis == "rows":
             raise ArgumentError(f"time={time!r}: rows have no times; expected a plan along times")
         now = whole("time", time, least=-(2**62), below=2**62)
@@ -116,7 +116,11 @@ class SharedWindows:
         return _in_order(self._answers(self._spans.at((self._column([]),), None, none, now)))
 
     def extend(self, values: Any, times: Any = None) -> list[Answers]:
-        """Many events at once; the answers that are due, by query. One call of compiled code in that mode."""
+        """Many events at once; the answers that are due, by query. One call of compiled code in that mode.
+
+        Per event and answer what the final aggregator takes, and O(log n) where events have times. Raises
+        `LateEventError`, with nothing taken, if an event lies before an edge that was passed.
+        """
         valid = _valid(values)
         given = values if valid is None else [x if ok else 0 for x, ok in zip(values, valid, strict=True)]
         column = self._column(given)

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from slidewise.errors import ArgumentError
 from slidewise.kernels.jit import inlined
-from slidewise.kernels.ops import Ops, compiled_ops, object_ops
+from slidewise.kernels.ops import CannotCompile, Ops, compiled_ops, object_ops
 from slidewise.kernels.product import product_ops
 from slidewise.monoids.monoid import Monoid
 from slidewise.monoids.sharing import Project, shared_parts
@@ -39,8 +40,8 @@ class Parts:
             monoid = self.kept[0] if len(self.kept) == 1 else _product(self.kept)
             self.ops = object_ops(monoid, 1)
             return
-        self._each = [compiled_ops(monoid, types) for monoid in self.monoids]
-        parts = [compiled_ops(monoid, types) for monoid in self.kept]
+        self._each = [_compiled(monoid, types) for monoid in self.monoids]
+        parts = [_compiled(monoid, types) for monoid in self.kept]
         self._spans = [sum(len(part.fields) for part in parts[:k]) for k in range(len(parts) + 1)]
         self._parts = parts
         if len(parts) == 1:
@@ -72,6 +73,13 @@ class Parts:
         kernel = member.built(("read", holder, project), lambda: _build_read(holder, member, project))
         kernel(part, outs, ok)
         return outs, ok
+
+
+def _compiled(monoid: Monoid, types: tuple[str, ...]) -> Ops:
+    try:
+        return compiled_ops(monoid, types)
+    except CannotCompile as error:
+        raise ArgumentError(f"types={types!r}: {monoid!r} does not compile ({error}); expected None") from error
 
 
 def _build_read(part: Ops, member: Ops, project: Project | None) -> Any:
