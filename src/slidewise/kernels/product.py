@@ -33,10 +33,10 @@ class ProductOps(Ops):
 
     def split(self, outs: tuple[Any, ...], ok: Any) -> list[tuple[tuple[Any, ...], Any]]:
         """The answers and validity of each output."""
-        found, at = [], 0
+        found, at, whole = [], 0, bool(ok.all())
         for member in self.members:
             width = len(member.answers)
-            found.append((outs[at : at + width], outs[at + width] & ok))
+            found.append((outs[at : at + width], outs[at + width] if whole else outs[at + width] & ok))
             at += width + 1
         return found
 

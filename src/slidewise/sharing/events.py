@@ -89,7 +89,7 @@ def build_events(ops: Ops) -> Any:
                 S[HEAD] = 0
                 S[TAIL] = 0
             base, mask, newest = R[BASE], R[MASK], R[LAST]
-            row, asked, end = runs[r, FIRST_ROW], runs[r, ASKED], runs[r, LAST_ROW]
+            row, asked, end, offset = runs[r, FIRST_ROW], runs[r, ASKED], runs[r, LAST_ROW], runs[r, OFFSET]
             shift = R[TAIL] - row
             while row < end:
                 begin = (row + shift) >> SHIFT << SHIFT
@@ -113,13 +113,14 @@ def build_events(ops: Ops) -> Any:
                 for k in range(len(min_rows)):
                     slice_of_lo = -1
                     count = 0
+                    least, bounds_at, answers_at = min_rows[k], k * stride + offset, k * apart + offset
                     middle = identity
                     for i in range(max(row, asked), stop):
-                        a = lo[k * stride + i + runs[r, OFFSET]] + shift
-                        j = k * apart + i + runs[r, OFFSET]
+                        a = lo[bounds_at + i] + shift
+                        j = answers_at + i
                         last = i + shift - skip
                         has = values[last - begin] if last >= begin else earlier
-                        if not ok[j] or last + 1 - a < min_rows[k]:
+                        if not ok[j] or last + 1 - a < least:
                             ok[j] = False
                         elif has < a and not answers_empty:
                             vacant(cols, outs, ok, j)
