@@ -30,11 +30,20 @@ class Answers:
 
 @dataclass(frozen=True)
 class Rows:
-    """Which window each answer is, where there is a row per window: its run, and its bounds in order or row numbers."""
+    """Which window each answer is, where there is a row per window: its run, and its bounds in order or row numbers.
+
+    `fragments` numbers the parts of a frame that was closed by force; None where none can be.
+    """
 
     run: Any
     starts: Any
     ends: Any
+    fragments: Any = None
+
+    def take(self, places: Any) -> Rows:
+        """These rows, in this order."""
+        fragments = None if self.fragments is None else self.fragments[places]
+        return Rows(self.run[places], self.starts[places], self.ends[places], fragments)
 
 
 def apart(

@@ -37,6 +37,7 @@ from slidewise.engine.memory import (
     recall,
     remembers,
 )
+from slidewise.engine.order import window_columns
 from slidewise.engine.origins import ORIGIN, ROW, WAITS, Origins
 from slidewise.engine.plan import Plan
 from slidewise.engine.reach import reach_of
@@ -331,12 +332,7 @@ class KeyedWindows:
 
     def window_rows(self, keys: dict[str, pa.Array], windows: Rows, answers: list[Answers]) -> pa.Table:
         """A row per window: its key, its bounds, its answers."""
-        made = dict(keys)
-        for field, bound in zip(self.plan.window_fields(), (windows.starts, windows.ends), strict=True):
-            made[field.name] = pa.array(bound)
-            if not self.reach.numbers:
-                made[field.name] = made[field.name].view(pa.timestamp("us", tz=field.type.tz)).cast(field.type)
-        return with_answers(pa.table(made), answers)
+        return with_answers(pa.table({**keys, **window_columns(self.plan, windows)}), answers)
 
     def _with_idle(self, runs: Runs) -> Runs:
         """These runs, and an empty one for each other key whose windows may end as well."""

@@ -20,6 +20,7 @@ from slidewise.errors import ArgumentError
 from slidewise.windows.window import Between, Trailing, Window
 
 if TYPE_CHECKING:
+    from slidewise.engine.answers import Rows
     from slidewise.engine.plan import Plan
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
@@ -170,6 +171,13 @@ def bound_column(plan: Plan, values: Any, arrow: pa.DataType) -> pa.Array:
             f"order={plan.order[0]!r}: is of type {arrow}, too narrow for the bounds of {plan.windows[0]!r} ({error}); "
             "expected a wider type, e.g. int64"
         ) from error
+
+
+def window_columns(plan: Plan, rows: Rows) -> dict[str, pa.Array]:
+    """The columns that say which window a row is."""
+    bounds = (rows.starts, rows.ends, *([] if rows.fragments is None else [rows.fragments]))
+    fields = plan.window_fields()
+    return {field.name: bound_column(plan, part, field.type) for field, part in zip(fields, bounds, strict=True)}
 
 
 def bound_values(column: Column, arrow: pa.DataType, unit: str, *, upper: bool) -> tuple[Any, Any]:

@@ -1,0 +1,5 @@
+"""Frames: windows that the data cuts, and their repair when events come late."""
+
+from slidewise.frames.make import aggregate, boundary, custom, delta, session, threshold
+
+__all__ = ["aggregate", "boundary", "custom", "delta", "session", "threshold"]
