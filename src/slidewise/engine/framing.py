@@ -69,6 +69,15 @@ class Framer:
         """How many rows the open frame of each slot has; 0 if none is open."""
         return np.where(self.regs[slots, INSIDE] > 0, self.regs[slots, COUNT], 0)
 
+    def is_initial(self, slots: Any) -> Any:
+        """Which slots are as if no row had come, and would be so again if only their last rows had.
+
+        That is true of a threshold: whether a frame is open is known from the last row alone.
+        """
+        if not isinstance(self.window, Threshold) or self.window.fragments:
+            return np.zeros(len(slots), dtype=np.bool_)
+        return self.regs[slots, INSIDE] == 0
+
     def _room(self, length: int) -> tuple[Any, ...]:
         if not self.code.compiled:
             return ([None] * length,)
@@ -89,16 +98,19 @@ class Framer:
         lo, hi = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         starts, ends = np.empty(room, dtype=self.dtype), np.empty(room, dtype=self.dtype)
         fragments, counts = np.empty(room, dtype=np.int64), np.zeros(len(runs), dtype=np.int64)
+        cut = np.zeros(len(runs), dtype=np.bool_)
         quiet = self.plan.amount(self.window, self.window.gap) if isinstance(self.window, Silence) else -1
         quiet, ever = self.dtype(quiet), self.dtype(ever)
         upto = np.asarray(upto, dtype=self.dtype)
         if not self.code.compiled:
             valid = valid.tolist()
         given = (inputs, valid, has_nulls, times, runs, upto, ever, quiet, self.regs, self.marks, self.cols)
-        found = (lo, hi, starts, ends, fragments, counts)
+        found = (lo, hi, starts, ends, fragments, counts, cut)
         n = self.kernel(*given, self.code.params, self._most(), *found)
         run = np.repeat(np.arange(len(runs)), counts)
-        rows = Rows(run, starts[:n], ends[:n], fragments[:n] if self.window.fragments else None)
+        closed = np.ones(n, dtype=np.bool_)
+        closed[np.cumsum(counts)[cut] - 1] = False
+        rows = Rows(run, starts[:n], ends[:n], fragments[:n] if self.window.fragments else None, closed)
         return self._reported(rows, lo[:n], hi[:n], counts)
 
     def _reported(self, rows: Rows, lo: Any, hi: Any, counts: Any) -> tuple[Any, ...]:

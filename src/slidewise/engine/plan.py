@@ -28,6 +28,9 @@ from slidewise.windows.window import Around, Between, Length, Window
 
 START, END, FRAGMENT = "window_start", "window_end", "fragment"
 
+CLOSED = "closed"
+"""The column that says of a frame in a changelog whether it has been closed."""
+
 
 @dataclass(frozen=True)
 class Plan:

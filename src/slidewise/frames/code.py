@@ -295,7 +295,7 @@ def _updated(kind: Custom, dtypes: tuple[str, ...], fields: tuple[str, ...], pac
 
 
 def object_code(kind: Frame, total: Ops | None = None) -> FoldCode:
-    """The functions of any kind for one event at a time, as plain Python; `total` are those of a `Total`'s aggregate."""
+    """The functions of any kind as plain Python, for one event at a time; `total` are those of an aggregate's limit."""
     if isinstance(kind, Threshold):
         return threshold_code(kind, None)
     if isinstance(kind, Boundary):
@@ -305,7 +305,7 @@ def object_code(kind: Frame, total: Ops | None = None) -> FoldCode:
     if isinstance(kind, Silence):
         return silence_code(kind.gap, floats=isinstance(kind.gap, float), compiled=False)
     if isinstance(kind, Total):
-        assert total is not None and not total.compiled, "a total needs the functions of its aggregate"
+        assert total is not None, "a limit on an aggregate needs its functions"
         return total_code(kind, total, 1)
     assert isinstance(kind, Custom)
     update, closes, opens = _custom_functions(kind, max(1, len(kind.columns)), plain, None)

@@ -126,7 +126,7 @@ def build_fold(code: FoldCode, *, floats: bool) -> Callable[..., int]:
     """The loop over runs of rows; it writes the frames that ended, and returns how many.
 
     Of run r, a frame that is open after its last row ends there if `upto[r]` is `ever`, or if `quiet` is not negative
-    and its last row lies more than that before `upto[r]`. A hot loop.
+    and its last row lies more than that before `upto[r]`; then it was `cut`, and no event closed it. A hot loop.
     """
     step = build_step(code, floats=floats)
     packed = isinstance(code.initial, tuple)
@@ -157,6 +157,7 @@ def build_fold(code: FoldCode, *, floats: bool) -> Callable[..., int]:
         ends: Any,
         fragments: Any,
         counts: Any,
+        cut: Any,
     ) -> int:
         n = 0
         for r in range(len(runs)):
@@ -165,6 +166,7 @@ def build_fold(code: FoldCode, *, floats: bool) -> Callable[..., int]:
             begun, newest = marks[slot, 0], marks[slot, 1]
             if runs[r, FRESH]:
                 state = (False, False, 0, begun, 0, 0, initial)
+                newest = begun * 0 - 1
             else:
                 s = load(cols, slot)
                 state = (R[INSIDE] != 0, R[VALUED] != 0, R[COUNT], begun, R[FRAGMENT], R[FOLLOWING], s)
@@ -186,6 +188,7 @@ def build_fold(code: FoldCode, *, floats: bool) -> Callable[..., int]:
             if inside and (upto[r] == ever or (quiet >= 0 and newest + quiet < upto[r])):
                 lo[n], hi[n], starts[n], ends[n], fragments[n] = begin, last, begun, newest, fragment
                 n += 1
+                cut[r] = True
                 inside, valued, count, following, s = False, False, 0, 0, initial
             R[INSIDE], R[VALUED], R[COUNT], R[FRAGMENT], R[FOLLOWING] = inside, valued, count, fragment, following
             marks[slot, 0], marks[slot, 1] = begun, newest

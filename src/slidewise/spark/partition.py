@@ -211,7 +211,7 @@ class Partition:
                 heads = pa.array(inner[rows.run] + first)
             else:
                 done = number < len(pieces) - 1
-                upto = forever(self.plan) if done or some is None else some[-1]
+                upto = forever(self.plan) if done else 0 if some is None else some[-1]
                 run = self._run(self._fresh(batch, first, kind), last - first)
                 rows, answers = self.carry.steps(piece, some, run, np.array([upto]), ends=self._ends(batch))
                 heads = pa.array(np.full(len(rows.run), first))
