@@ -24,10 +24,11 @@ def kinds(column: str | None = "x", *, timed: bool = True) -> list[Frame]:
         sw.frames.aggregate(sw.sum(*named), 2, crossing="include"),
         sw.frames.aggregate(sw.sum(*named), 2, crossing="include", strict=False),
         sw.frames.aggregate(sw.max(*named), 1, strict=False),
-        sw.frames.aggregate(sw.count(*named), 3),
         sw.frames.custom(rises, newest, falls, 0, *named, carries=True),
         sw.frames.custom(starts, counted, enough, 0, *named),
     ]
+    if column is not None:  # without a column, nulls are counted too
+        found.append(sw.frames.aggregate(sw.count(column), 3))
     if timed:
         found += [
             sw.frames.session("1 s"),

@@ -109,6 +109,9 @@ class Boundary(Frame):
     def reads(self) -> tuple[str | None, ...]:
         return (self.column,)
 
+    def to_dict(self) -> dict[str, Any]:
+        return {**super().to_dict(), "bounds": list(self.bounds)}
+
     def __repr__(self) -> str:
         return self._said("boundary", repr(list(self.bounds)))
 
@@ -137,6 +140,10 @@ class Total(Frame):
     limit: Number
     crossing: Crossing = "exclude"
     strict: bool = True
+
+    def to_dict(self) -> dict[str, Any]:
+        """The kind as plain values; its aggregate stands there as it is written."""
+        return {**super().to_dict(), "aggregate": repr(self.aggregate)}
 
     def __repr__(self) -> str:
         more = [] if self.crossing == "exclude" else [f"crossing={self.crossing!r}"]
@@ -179,8 +186,8 @@ class Custom(Frame):
 
     def to_dict(self) -> dict[str, Any]:
         """The kind as plain values; functions are code, so they stand there by their names only."""
-        stored = super().to_dict()
-        return {**stored, **{name: _name(getattr(self, name)) for name in ("open", "update", "close")}}
+        functions = {name: _name(getattr(self, name)) for name in ("open", "update", "close")}
+        return {**super().to_dict(), **functions, "state": repr(self.state), "columns": list(self.columns)}
 
     def __repr__(self) -> str:
         functions = [_name(one) for one in (self.open, self.update, self.close)]
