@@ -16,9 +16,10 @@ from slidewise.engine.answers import Answers, Rows, apart, inputs_of, sweep
 from slidewise.engine.columns import Column, frozen
 from slidewise.engine.framing import Framer
 from slidewise.engine.joint import joined
+from slidewise.engine.order import forever
 from slidewise.engine.plan import Plan
 from slidewise.engine.policies import Enforcer
-from slidewise.engine.steps import forever, whole_steps
+from slidewise.engine.steps import whole_steps
 from slidewise.engine.whole import lengths_of, peers
 from slidewise.frames.kind import Frame
 from slidewise.kernels.registers import HEAD, OWN, TAIL

@@ -23,9 +23,9 @@ from slidewise.engine.arrivals import Stretches, stretches
 from slidewise.engine.carry import Runs
 from slidewise.engine.keyed import NO_RUNS, NO_TIMES, KeyedWindows
 from slidewise.engine.keys import BEGINNING, key_of, values_of
+from slidewise.engine.order import forever
 from slidewise.engine.origins import ORIGIN, ROW
 from slidewise.engine.plan import CLOSED, END, START, Plan
-from slidewise.engine.steps import forever
 from slidewise.frames.kind import Frame, Silence
 
 OP, VERSION = "op", "version"

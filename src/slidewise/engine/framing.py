@@ -13,11 +13,13 @@ import numpy as np
 
 from slidewise.engine.answers import Rows
 from slidewise.engine.columns import Column, as_objects, dtype_of, kind_of
+from slidewise.engine.order import forever
 from slidewise.engine.plan import Plan
 from slidewise.frames.code import boundary_code, custom_code, delta_code, silence_code, threshold_code, total_code
-from slidewise.frames.fold import COUNT, INSIDE, REGISTERS, FoldCode, build_fold
+from slidewise.frames.fold import COUNT, FOLLOWING, FRAGMENT, INSIDE, REGISTERS, VALUED, FoldCode, build_fold
 from slidewise.frames.kind import Boundary, Custom, Delta, Frame, Silence, Threshold, Total
 from slidewise.kernels.spans import validity
+from slidewise.monoids.codec import decode_plain, encode_plain
 
 
 class Framer:
@@ -78,17 +80,53 @@ class Framer:
             return np.zeros(len(slots), dtype=np.bool_)
         return self.regs[slots, INSIDE] == 0
 
+    def state(self, slot: int) -> bytes:
+        """Where the fold of a slot stands, for another process to go on; compiled folds only."""
+        own = [column[slot].item() for column in self.cols]
+        return encode_plain((self.regs[slot].tolist(), self.marks[slot].tolist(), own))
+
+    def begin(self, slot: int, stored: bytes) -> None:
+        """Have a slot go on where another process stood."""
+        self.regs[slot], self.marks[slot], own = decode_plain(stored)
+        for column, value in zip(self.cols, own, strict=True):
+            column[slot] = value
+
+    def agree(self, one: int, other: int) -> bool:
+        """True if two slots that were given the same row last will cut alike from here on; compiled folds only."""
+        compared = [INSIDE, VALUED, FOLLOWING]
+        compared += [COUNT, FRAGMENT] if self.window.fragments and self.regs[one, INSIDE] else []
+        alike = (self.regs[one, compared] == self.regs[other, compared]).all()
+        if self.window.max_duration is not None and self.regs[one, INSIDE]:
+            alike &= self.marks[one, 0] == self.marks[other, 0]
+        return bool(alike) and all(column[one].tobytes() == column[other].tobytes() for column in self.cols)
+
     def _room(self, length: int) -> tuple[Any, ...]:
         if not self.code.compiled:
             return ([None] * length,)
         return tuple(np.zeros(length, dtype=name) for name in self.code.fields)
 
     # ---- frames ----
+    def begins(self, columns: dict[str, Column], times: Any, runs: Any) -> tuple[Any, Any]:
+        """Of a single run: which of its rows begin frames, reported or not, and which fragments these are."""
+        slot = int(runs[0, 0])
+        _, lo, _, _, numbers = self._cut(columns, times, runs, np.zeros(1), forever(self.plan))
+        open_ = bool(self.regs[slot, INSIDE])
+        begun = [int(runs[0, 3] - self.regs[slot, COUNT])] if open_ else []
+        number = [int(self.regs[slot, FRAGMENT])] if open_ else []
+        first = np.concatenate([lo, np.array(begun, dtype=np.int64)])
+        fragments = np.concatenate([numbers, np.array(number, dtype=np.int64)])
+        return first[first >= 0], fragments[first >= 0]
+
     def frames(self, columns: dict[str, Column], times: Any, runs: Any, upto: Any, ever: Any) -> tuple[Any, ...]:
         """The frames that end in these runs: ``rows, lo, hi, counts``; `upto` and `ever` as `build_fold` takes them.
 
         `runs` is a table of (slot, fresh, first row, last row); `times` may be None if the order is rows.
         """
+        rows, lo, hi, counts, _ = self._cut(columns, times, runs, upto, ever)
+        return self._reported(rows, lo, hi, counts)
+
+    def _cut(self, columns: dict[str, Column], times: Any, runs: Any, upto: Any, ever: Any) -> tuple[Any, ...]:
+        """All frames that end in these runs, with their fragments."""
         length = int(runs[:, 3].max(initial=0))
         if times is None:
             times = self._numbers(runs, length)
@@ -111,7 +149,7 @@ class Framer:
         closed = np.ones(n, dtype=np.bool_)
         closed[np.cumsum(counts)[cut] - 1] = False
         rows = Rows(run, starts[:n], ends[:n], fragments[:n] if self.window.fragments else None, closed)
-        return self._reported(rows, lo[:n], hi[:n], counts)
+        return rows, lo[:n], hi[:n], counts, fragments[:n]
 
     def _reported(self, rows: Rows, lo: Any, hi: Any, counts: Any) -> tuple[Any, ...]:
         """Without the frames that are too short to be reported."""

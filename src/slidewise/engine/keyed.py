@@ -37,11 +37,10 @@ from slidewise.engine.memory import (
     recall,
     remembers,
 )
-from slidewise.engine.order import window_columns
+from slidewise.engine.order import forever, window_columns
 from slidewise.engine.origins import ORIGIN, ROW, WAITS, Origins
 from slidewise.engine.plan import CLOSED, Plan
 from slidewise.engine.reach import reach_of
-from slidewise.engine.steps import forever
 from slidewise.errors import SnapshotError
 
 __all__ = ["BEGINNING", "HIDDEN", "NO_RUNS", "NO_TIMES", "TIE", "KeyedWindows", "Ledger"]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from slidewise.engine.plan import Plan
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
+FOREVER = HIGHEST
 FARTHEST = 2.0**52
 """Windows with a step along floats are numbered from 0 to at most this far, so that their bounds are exact enough."""
 
@@ -120,6 +121,11 @@ def _time_unit(windows: Sequence[Window], name: str, arrow: pa.DataType | None) 
                 f"order={name!r}: is of type {arrow}, too coarse for the bounds of {window!r}; expected a finer unit"
             )
     return "ns" if finest == "ns" else "us"
+
+
+def forever(plan: Plan) -> Any:
+    """After all times, in the type of the order."""
+    return np.inf if plan.unit == "float" else FOREVER
 
 
 # ---- the values -----------------------------------------------------------------------------------------------------

@@ -14,14 +14,13 @@ from slidewise.engine.columns import Column
 from slidewise.engine.framing import Framer
 from slidewise.engine.joint import joined
 from slidewise.engine.numbers import answer_numbers, outputs_of
+from slidewise.engine.order import forever
 from slidewise.engine.plan import Plan
 from slidewise.engine.whole import step_registers
 from slidewise.frames.kind import Frame
 from slidewise.kernels.spans import by_bounds
 from slidewise.windows import bounds
 from slidewise.windows.window import Session, Window
-
-FOREVER = np.iinfo(np.int64).max
 
 
 def run_steps(
@@ -114,8 +113,3 @@ def whole_steps(width: Any, step: Any) -> int:
     """How many steps a width is; 0 if it is no whole number of them."""
     many = round(width / step)
     return many if many * step == width else 0
-
-
-def forever(plan: Plan) -> Any:
-    """After all times, in the type of the order."""
-    return np.inf if plan.unit == "float" else FOREVER

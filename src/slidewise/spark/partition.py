@@ -17,9 +17,9 @@ from slidewise.engine.batch import run_events
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import frozen, to_column
 from slidewise.engine.keys import key_of, values_of
-from slidewise.engine.order import order_values, window_columns
+from slidewise.engine.order import forever, order_values, window_columns
 from slidewise.engine.plan import Plan
-from slidewise.engine.steps import forever, run_steps
+from slidewise.engine.steps import run_steps
 from slidewise.engine.totals import begin_with, totals_of
 from slidewise.errors import ArgumentError
 from slidewise.spark.pack import refuse_nulls
