@@ -16,6 +16,7 @@ share would be many.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -186,8 +187,9 @@ def _at_gaps(df: DataFrame, plan: Plan, grid: Grid, cells: list[int]) -> Ranges:
     return _apart(ordered, sorted(found.values()))
 
 
-def _apart(ordered: DataFrame, starts: list[Bound]) -> Ranges:
+def _apart(ordered: DataFrame, places: Sequence[Bound]) -> Ranges:
     """Ranges that need no rows but their own; `ordered` has the order as a number, t."""
+    starts = list(places)
     rows = [0] * (len(starts) + 1)
     for range_, count in ordered.groupBy(place(F.col("t"), starts)).count().collect() if starts else ():
         rows[range_] = count
