@@ -16,7 +16,7 @@ from slidewise.engine.columns import Column, as_objects, dtype_of, kind_of
 from slidewise.engine.order import forever
 from slidewise.engine.plan import Plan
 from slidewise.frames.code import boundary_code, custom_code, delta_code, silence_code, threshold_code, total_code
-from slidewise.frames.fold import COUNT, FOLLOWING, FRAGMENT, INSIDE, REGISTERS, VALUED, FoldCode, build_fold
+from slidewise.frames.fold import COUNT, FOLLOWING, FRAGMENT, INSIDE, REGISTERS, VALUED, FoldCode, fold_of
 from slidewise.frames.kind import Boundary, Custom, Delta, Frame, Silence, Threshold, Total
 from slidewise.kernels.spans import validity
 from slidewise.monoids.codec import decode_plain, encode_plain
@@ -32,7 +32,7 @@ class Framer:
         self.floats = plan.unit == "float"
         self.dtype = np.float64 if self.floats else np.int64
         self.code = code_of(plan, window)
-        self.kernel = build_fold(self.code, floats=self.floats)
+        self.kernel = fold_of(self.code, floats=self.floats)
         self.regs = np.zeros((0, REGISTERS), dtype=np.int64)
         self.marks = np.zeros((0, 2), dtype=self.dtype)
         """The first time of the open frame, and the time of the newest row."""

@@ -227,8 +227,10 @@ def custom_code(kind: Custom, dtypes: tuple[str | None, ...]) -> FoldCode:
     try:
         if None in dtypes:
             raise CannotCompile("a column of it is not a machine number")
-        return _custom_compiled(kind, tuple(dtype for dtype in dtypes if dtype is not None))
-    except CannotCompile as error:
+        hash(kind.state)
+        numbers = tuple(dtype for dtype in dtypes if dtype is not None)
+        return _custom_compiled(kind, numbers, repr(kind.state))  # 0 and 0.0 are equal, and not the same state
+    except (CannotCompile, TypeError) as error:
         update, closes, opens = _custom_functions(kind, len(dtypes), plain, None)
         return _made(False, kind.state, update, closes, opens, (), plain, (), kind.carries, str(error))
 
@@ -250,7 +252,8 @@ def _custom_functions(kind: Custom, arity: int, jit: Jit, cast: Any) -> Function
     )
 
 
-def _custom_compiled(kind: Custom, dtypes: tuple[str, ...]) -> FoldCode:
+@functools.lru_cache(maxsize=64)
+def _custom_compiled(kind: Custom, dtypes: tuple[str, ...], spelled: str) -> FoldCode:
     from numba import types as nb
 
     packed = isinstance(kind.state, tuple)

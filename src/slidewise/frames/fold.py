@@ -10,6 +10,7 @@ agree in it after the same event agree for ever, which is when a repair may stop
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -120,6 +121,36 @@ def _beyond_int(t: Any, since: Any, most: Any) -> Any:
 
 def _beyond_float(t: Any, since: Any, most: Any) -> Any:
     return t - since > most
+
+
+def fold_of(code: FoldCode, *, floats: bool) -> Callable[..., int]:
+    """The loop over runs of rows for a kind; built once for kinds that share their functions."""
+    shape = (code.update, code.closes, code.opens, code.initial, code.fields, code.whole, code.include, code.carries)
+    try:
+        return _built(FoldShape(*shape, code.jit, code.kernel), floats, repr(code.initial))
+    except TypeError:  # a state that cannot be looked up
+        return build_fold(code, floats=floats)
+
+
+@dataclass(frozen=True)
+class FoldShape:
+    """What the machine code of a fold depends on."""
+
+    update: Callable[..., Any]
+    closes: Callable[..., Any]
+    opens: Callable[..., Any]
+    initial: Any
+    fields: tuple[str, ...]
+    whole: bool
+    include: bool
+    carries: bool
+    jit: Jit
+    kernel: Jit
+
+
+@functools.lru_cache(maxsize=64)
+def _built(shape: FoldShape, floats: bool, spelled: str) -> Callable[..., int]:
+    return build_fold(FoldCode(**vars(shape), params=()), floats=floats)
 
 
 def build_fold(code: FoldCode, *, floats: bool) -> Callable[..., int]:
