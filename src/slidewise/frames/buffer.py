@@ -399,3 +399,8 @@ class Buffer(Core):
             counted = Work(**vars(self.work))
             self._lane.check()
             vars(self.work).update(vars(counted))
+
+    def _looked(self) -> list[FrameChange]:
+        changes = self.report()
+        self.evict()
+        return changes

@@ -49,11 +49,6 @@ class Core:
         self._final: Key | None = None
         self._broken = ""
 
-    def _looked(self) -> list[FrameChange]:
-        changes = self.report()
-        self.evict()
-        return changes
-
     def _settled(self) -> Lane | None:
         """The lane, with all events in its frames."""
         self._check_whole()
@@ -123,7 +118,7 @@ class Core:
     def _is_late(self, key: Key) -> bool:
         if self.options.report == "final" and self._mark is not None and key[0] <= self._mark:
             return True
-        frontier = self.frontier
+        frontier = None if self._lane is None else self._lane.frontier.key
         return frontier is not None and key <= frontier
 
     def _out_of_order(self, at: Any) -> bool:
