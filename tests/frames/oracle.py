@@ -34,6 +34,8 @@ class Cut:
     fragment: int
     values: list[Any] = field(default_factory=list)
     closed: bool = False
+    closer: Any = None
+    """The time of the event that closed it."""
 
     @property
     def key(self) -> tuple[Any, int]:
@@ -64,7 +66,7 @@ def cut(rule: Rule, events: list[Event], max_count: int | None = None, max_durat
             long = max_duration is not None and t - current.events[0][0] > max_duration
             if leaves or full or long:
                 fragment = 0 if leaves else current.fragment + 1
-                current.closed = True
+                current.closed, current.closer = True, t
                 current = None
         if current is None and ((ok and rule.opens(x)) or (not ok and rule.whole)):
             current = Cut([], fragment)
@@ -80,7 +82,7 @@ def cut(rule: Rule, events: list[Event], max_count: int | None = None, max_durat
             crossed = rule.include and not rule.stays(current.values, x, t, last)
             current.values.append(x)
             if crossed:
-                current.closed = True
+                current.closed, current.closer = True, t
                 current = None
                 fragment = 0
     return found

@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
+import slidewise as sw
+from slidewise.monoids import BUILTINS
+from tests.catalogue import CORE, VARIANTS
 from tests.frames.model import BUFFERS, CASES, Model, random_run
+from tests.same import assert_same
 
 LIMITS: dict[str, dict[str, Any]] = {
     "no limits": {},
@@ -67,9 +71,74 @@ def test_large_frames_in_the_tree(name: str) -> None:
     model.extend([CASES[name].values(draw) for _ in times], times)
     for _ in range(20):
         model.push(CASES[name].values(draw), draw.randrange(1500))
-        keys = list(model.events)
-        model.remove(draw.choice(keys))
-        model.correct(
-            draw.choice(keys[:700]) if draw.random() < 0 else draw.choice(list(model.events)), CASES[name].values(draw)
-        )
+        model.remove(draw.choice(list(model.events)))
+        model.correct(draw.choice(list(model.events)), CASES[name].values(draw))
     model.agree()
+
+
+@pytest.mark.parametrize("evict", [None, (3, 2), 4, "watermark"])
+@pytest.mark.parametrize("name", ["threshold", "delta", "sum include", "custom"])
+@pytest.mark.parametrize("buffer", BUFFERS)
+def test_final_frames_are_told_once_and_stay(buffer: str, name: str, evict: Any) -> None:
+    """Whatever comes late, a reader has the frames whose closers the watermark has passed, and nothing is withdrawn."""
+    model = Model(CASES[name], {**BUFFERS[buffer], "evict": evict}, report="final")
+    draw = random.Random(9)
+    for mark in range(0, 60, 5):
+        for _ in range(6):
+            model.push(CASES[name].values(draw), mark + draw.randrange(-8, 12))
+        assert {change.op for change in model.advance(mark)} <= {"+I"}
+        model.buffer.check()
+        told = {one.key for one in model.expected() if one.closer is not None and one.closer <= mark}
+        assert set(model.rows) == told
+    assert model.rows
+    assert model.buffer.late_count > 0
+
+
+@pytest.mark.parametrize("name", ["delta", "delta range", "sum", "sum include", "sum quarters", "max"])
+@pytest.mark.parametrize("buffer", BUFFERS)
+def test_frames_that_begin_with_many_nulls(buffer: str, name: str) -> None:
+    """The first value of a frame never closes it, however large: nulls before it say nothing."""
+    model = Model(CASES[name], BUFFERS[buffer])
+    model.extend([None] * 150, range(150))
+    model.extend([float(x) if name == "sum quarters" else x for x in [9, 0, 1, 9] * 30], range(200, 320))
+    model.agree()
+    for time in (5, 149, 210, 230):
+        model.push(None, time)
+    model.correct((200, 150), None)
+    model.agree()
+
+
+@pytest.mark.parametrize("buffer", BUFFERS)
+def test_a_frame_that_has_no_value_any_more(buffer: str) -> None:
+    """A sum of 0 is not the same as no value: what comes next closes the first frame, and joins the second."""
+    model = Model(CASES["sum"], BUFFERS[buffer])
+    model.extend([0, 9, 1], [1, 2, 3])
+    assert len(model.expected()) == 3
+    model.correct((1, 0), None)
+    model.agree()
+    assert len(model.expected()) == 2
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_aggregate_is_the_same_in_a_tree_and_in_a_fold(name: str) -> None:
+    """Events in no order at all into the tree, sorted ones into an array; a few aggregates also by slide."""
+    if min(BUILTINS[name].columns) > 1:
+        return
+    one = next(iter(VARIANTS[name].values())).alias("it")
+    values: list[Any] = [
+        str(k) if name == "concat" else k % 3 > 0 if name in ("all", "any") else k / 4 for k in range(60)
+    ]
+    times = list(range(60))
+    shuffled = random.Random(2).sample(list(zip(values, times, strict=True)), 60)
+    kind = sw.frames.aggregate(sw.count(), limit=7)
+    tree = sw.frames.Buffer(kind, aggregates=one)
+    for value, time in shuffled:
+        tree.push(value, time)
+    array = sw.frames.Buffer(kind, "single", order="in_order", aggregates=one)
+    array.extend(values, times)
+    found = [frame.results["it"] for frame in tree.frames()]
+    if name in ("argmin", "argmax"):  # positions are those of arrival
+        found = [shuffled[position][1] for position in found]
+    assert_same(found, [frame.results["it"] for frame in array.frames()], scale=1e4)
+    if name in CORE:
+        assert_same(found, sw.slide(values, one, kind), scale=1e4)

@@ -369,8 +369,7 @@ class Buffer(Core):
         first = None if lane is None else lane.oldest()
         if lane is None or first is None or last is None:
             return None
-        size = sum(1 for event in lane.listed() if event.key <= last.key)
-        return Interval(first.time, last.time, size, first.key[1])
+        return Interval(first.time, last.time, lane.up_to(last), first.key[1])
 
     def draw(self, before: str | None = None) -> str:
         """Events and frames as lines of cells; with a drawing from `before` a repair, both. O(n).

@@ -19,32 +19,37 @@ class Changelog:
     """What was told, by the keys of frames that may still change."""
 
     def __init__(self) -> None:
-        self._told: dict[Key, tuple[int, FrameRow | None]] = {}
+        self._told: dict[Key, tuple[int, FrameRow]] = {}
+        self._withdrawn: dict[Key, int] = {}
+        """The versions of rows that are no more: another row may come with the same key."""
+        self._many = 64
 
     def __len__(self) -> int:
-        return len(self._told)
+        return len(self._told) + len(self._withdrawn)
 
     def tell(self, key: Key, row: FrameRow | None) -> Iterator[FrameChange]:
         """What to say of a frame that is now `row`, or is not there."""
-        version, told = self._told.get(key, (0, None))
-        if told is None and row is None:
-            return
+        told: FrameRow | None
+        version, told = self._told.pop(key, (0, None))
         if told is not None and row is not None and alike(tuple(told), tuple(row)):
+            self._told[key] = (version, told)
             return
         if told is not None:
             yield _change("-D" if row is None else "-U", version, told)
         if row is not None:
-            version += 1
+            version = 1 + self._withdrawn.pop(key, version)
+            self._told[key] = (version, row)
             yield _change("+I" if told is None else "+U", version, row)
-        self._told[key] = (version, row)
+        elif told is not None:
+            self._withdrawn[key] = version
 
     def forget(self, keys: Iterable[Key], frontier: Key) -> None:
-        """These frames are evicted: they cannot change any more, nor can rows that were withdrawn before them."""
+        """These frames are evicted: they cannot change any more, nor come back what was withdrawn before `frontier`."""
         for key in keys:
             self._told.pop(key, None)
-        withdrawn = [key for key, (_, row) in self._told.items() if row is None and key <= frontier]
-        for key in withdrawn:
-            del self._told[key]
+        if len(self._withdrawn) > self._many:  # now and then: O(1) per row that was withdrawn
+            self._withdrawn = {key: version for key, version in self._withdrawn.items() if key > frontier}
+            self._many = 64 + 2 * len(self._withdrawn)
 
 
 def _change(op: Op, version: int, row: FrameRow) -> FrameChange:

@@ -86,7 +86,7 @@ def _run(lane: Lane, moved: list[Moved], k: int) -> int:
             assert new is not None
             new.ends(event, event)
             new.count, size = size, None
-        if was is not None and (k == len(moved) or moved[k].key > event.key) and cutter.same(was, state):
+        if was is not None and cutter.same(was, state):
             lane.work.realigned += 1
             if state[0]:
                 assert new is not None

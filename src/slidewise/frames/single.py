@@ -275,6 +275,9 @@ class Single(Lane):
         self.frontier = Frontier(last.key, state, last.time)
         return keys
 
+    def up_to(self, event: Event) -> int:
+        return self._search(event.key)
+
     def check(self) -> None:
         self.sort()
         super().check()
