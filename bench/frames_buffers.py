@@ -1,6 +1,6 @@
 """Live buffers of frames: the complexity claims of 004 as curves, in time and in counted work.
 
-    operations    add, scope, repair, content, evict, by number of events (in frames of 16) and of frames (of 4,096 events)
+    operations    add, scope, repair, content, evict; by events (in frames of 16) and by frames (of 4,096 events)
     streams       ns per event, by how many events are late and by how much
 
 Single buffers fold everything at scope, so their repair is their scope; multi walks its frames; the tree is flat or

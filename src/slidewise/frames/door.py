@@ -90,7 +90,7 @@ class Door:
         """What the fold takes of a value, and whether that says anything."""
         if self.total is not None:
             ok = self.total.counts(value)
-            return (self.total.inputs(value, key[1], key[0]) if ok else ([None],)), ok
+            return (self.total.inputs(value, key) if ok else ([None],)), ok
         if isinstance(self.kind, Silence):
             return ([value],), True
         if self.arity > 1:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from slidewise.errors import ArgumentError, bad, shown
-from slidewise.frames.live import Event, Partials
+from slidewise.frames.live import Event, Key, Partials
 from slidewise.kernels.ops import Ops, object_ops
 from slidewise.monoids.aggregate import ORDER, Aggregate, Family
 from slidewise.monoids.hashing import hash_value
@@ -51,6 +51,7 @@ class Feed:
         self.any_kind = self.counts_rows or isinstance(source, Monoid)
         self._hashes = isinstance(source, Family) and source.hashes
         self._inputs = _inputs(aggregate)
+        self._plain = self._inputs == (VALUE,) and not self._hashes
         self.holistic = isinstance(source, Family) and source.nature == "holistic"
         self._ops: Ops | None = None
         self._floats = False
@@ -74,20 +75,26 @@ class Feed:
         """True unless the value is null and nulls are not counted."""
         return value is not None or self.counts_rows
 
-    def inputs(self, value: Any, seq: int, at: Any) -> tuple[Any, ...]:
-        """The columns of one event, as the lift takes them."""
-        if self._hashes:
-            return ([hash_value(value)],) if value is not None else ([None],)
+    def inputs(self, value: Any, key: Key) -> tuple[Any, ...]:
+        """The columns of one event, a row each, as the fold takes them."""
+        return tuple([one] for one in self._taken(value, key))
+
+    def _taken(self, value: Any, key: Key) -> tuple[Any, ...]:
+        """What the lift takes of one event: its value, and its time or arrival where the aggregate looks at them."""
         if self._floats and value is not None:
             value = float(value)
-        given = {VALUE: value, ORDER: at, THERE: True}
-        return tuple([given.get(name, seq)] for name in self._inputs)
+        if self._plain:
+            return (value,)
+        if self._hashes:
+            return (hash_value(value),)
+        given = {VALUE: value, ORDER: key[0], THERE: True}
+        return tuple(given.get(name, key[1]) for name in self._inputs)
 
     def measure(self, event: Event) -> Any:
         """The partial of one event; None if it has no value."""
         if not self.counts(event.value):
             return None
-        return self.ops.lift_at(self.inputs(event.value, event.key[1], event.key[0]), 0)
+        return self.ops.monoid.lifted(*self._taken(event.value, event.key))
 
     def combine(self, older: Any, newer: Any) -> Any:
         """Two partials as one, either of which may be None."""

@@ -12,9 +12,7 @@ each event and are repaired as in the multi buffer (frames/repair.py).
 
 from __future__ import annotations
 
-from typing import Any
-
-from slidewise.frames.btree import Tree
+from slidewise.frames.btree import Summary, Tree
 from slidewise.frames.cutter import Cutter
 from slidewise.frames.feed import Feeds
 from slidewise.frames.fold import ENDS, ENDS_WITH, OPENS
@@ -104,14 +102,13 @@ class TreeLane(Lane):
         """The state after the newest event that frames know of, where events keep none."""
 
     def lists(self) -> tuple[Events, Frames]:
-        return EventTree(self.work, Tree(self.work, self._measure, self._combine)), FrameTree(self.work)
+        return EventTree(self.work, self._tree()), FrameTree(self.work)
 
-    def _measure(self, event: Event) -> Any:
-        return None if self._leap is None else self._leap.measure(event), self._light.measure(event)
-
-    def _combine(self, older: Any, newer: Any) -> Any:
-        leapt = None if self._leap is None else self._leap.combine(older[0], newer[0])
-        return leapt, self._light.combine(older[1], newer[1])
+    def _tree(self) -> Tree[Event]:
+        results = Summary(self._light.measure, self._light.combine)
+        return Tree(
+            self.work, *([] if self._leap is None else [Summary(self._leap.measure, self._leap.combine)]), results
+        )
 
     def put(self, event: Event) -> None:
         self.events.add(event)
@@ -121,7 +118,7 @@ class TreeLane(Lane):
         """Values are of another kind than was thought: nothing that was summed up holds."""
         self._leap = leap
         listed = list(self.events)
-        self.events.tree = Tree(self.work, self._measure, self._combine)
+        self.events.tree = self._tree()
         for event in listed:
             self.events.tree.insert(event)
         self.rebuild(cutter)
@@ -139,7 +136,7 @@ class TreeLane(Lane):
         first = self._first(frame)
         if first is None or frame.last is None:
             return self.feeds.empty
-        light = self.events.tree.fold(first.key, frame.last.key)[1]
+        light = self.events.tree.fold(0 if self._leap is None else 1, first.key, frame.last.key)
         if len(light) == len(self.feeds.feeds):
             return tuple(light)
         found = list(self.feeds.fold(self.content(frame)))
@@ -186,11 +183,8 @@ class TreeLane(Lane):
             state, action = self.cutter.step(state, event)
             return state, action != 0
 
-        def leap(state: State, summary: Any) -> State | None:
-            assert self._leap is not None
-            return self._leap.leap(state, summary[0])
-
-        state, found = self.events.tree.walk(first.key, last, state, leap, step)
+        assert self._leap is not None
+        state, found = self.events.tree.walk(first.key, last, state, self._leap.leap, step)
         return state, action, found
 
     def repaired(self, moved: list[Moved]) -> None:
