@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import slidewise as sw
-from slidewise.errors import ArgumentError, LateEventError, SlidewiseError
+from slidewise.errors import ArgumentError, BufferFull, LateEventError, SlidewiseError
 from slidewise.frames import Buffer
-from slidewise.frames.single import BufferFull
 from tests.frames.model import BUFFERS, CASES, Model
 
 F = sw.frames

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
-from slidewise.errors import SlidewiseError
+from slidewise.errors import BufferFull
 from slidewise.frames.cutter import Cutter
 from slidewise.frames.feed import Feeds
 from slidewise.frames.fold import ENDS, ENDS_WITH, OPENS
@@ -28,10 +28,6 @@ from slidewise.frames.repair import Moved
 from slidewise.frames.work import Work
 
 Order = Literal["in_order", "eager", "lazy"]
-
-
-class BufferFull(SlidewiseError):
-    """A single buffer of fixed capacity has no free cell; what it holds is as it was."""
 
 
 class Single(Lane):
