@@ -127,7 +127,7 @@ def stream(events: int, share: float, lateness: int) -> Iterator[tuple[int, int]
 def pushed(who: str, events: int, share: float, lateness: int) -> tuple[float, int, list[Any]]:
     """Push a stream, with eviction of the oldest half now and then: seconds, work, and the frames at the end."""
     fed = list(stream(events, share, lateness))
-    buffer = Buffer(sw.frames.aggregate(sw.sum(), limit=30), evict=(80, 40), **BUFFERS[who])
+    buffer = Buffer(sw.frames.aggregate(sw.sum(), limit=30), evict=(40, 20), **BUFFERS[who])
     start = time.perf_counter()
     for value, at in fed:
         buffer.push(value, at)
@@ -160,7 +160,7 @@ def add_to(report: Report, quick: bool, say: Callable[[str], None]) -> None:
     times = 8 if quick else 16
     curves(report, "events", [(2**k, 16) for k in exponents], times, say)
     curves(report, "frames", [(4096, 2**k) for k in ((10, 4) if quick else (10, 7, 4, 1))], times, say)
-    streams(report, 400 if quick else 2500, say)
+    streams(report, 400 if quick else 1500, say)
 
 
 def run(quick: bool, say: Callable[[str], None]) -> Report:
