@@ -1,6 +1,7 @@
 """Live buffers of frames: the complexity claims of 004 as curves, in time and in counted work.
 
     operations    add, scope, repair, content, evict; by events (in frames of 16) and by frames (of 4,096 events)
+    ripples       a late event that moves all frames after it
     streams       ns per event, by how many events are late and by how much
 
 Single buffers fold everything at scope, so their repair is their scope; multi walks its frames; the tree is flat or
@@ -115,6 +116,27 @@ def curves(report: Report, over: str, cases: list[tuple[int, int]], times: int, 
             report.bars.append(Bar(what, scopes[-1] / scopes[0], grown / 2, at_most=False))
 
 
+# ---- ripples ---------------------------------------------------------------------------------------------------------
+def ripples(report: Report, events: int, sizes: tuple[int, ...], say: Callable[[str], None]) -> None:
+    """A late event that moves every later frame, a sum with a limit: folded event by event, or leapt over."""
+    rows = [["frames of", "tree: events", "nodes", "ms", "multi: events", "ms"]]
+    for size in sizes:
+        say(f"ripples: {events:,} events in frames of {size:,}")
+        row = [f"{size:,}"]
+        for who in (US, "slidewise multi"):
+            buffer = Buffer(sw.frames.aggregate(sw.sum(), limit=size), tick=NEVER, **BUFFERS[who])
+            buffer.extend([1] * events, range(0, 2 * events, 2))
+            for late in (1, 3):  # the first one has summaries made
+                buffer.add(1, late)
+                buffer.work.reset()
+                seconds, _ = sampled(buffer, lambda: buffer.scope(0))  # noqa: B023
+            row.append(f"{buffer.work.events:,}")
+            row += [f"{buffer.work.nodes:,}"] if who == US else []
+            row.append(f"{seconds * 1e3:,.2f}")
+        rows.append(row)
+    report.tables[f"a late event that moves all of {events:,} events to the right, by size of frames"] = rows
+
+
 # ---- streams --------------------------------------------------------------------------------------------------------
 def stream(events: int, share: float, lateness: int) -> Iterator[tuple[int, int]]:
     """Values and times; a share of the events comes up to `lateness` events late."""
@@ -160,6 +182,7 @@ def add_to(report: Report, quick: bool, say: Callable[[str], None]) -> None:
     times = 8 if quick else 16
     curves(report, "events", [(2**k, 16) for k in exponents], times, say)
     curves(report, "frames", [(4096, 2**k) for k in ((10, 4) if quick else (10, 7, 4, 1))], times, say)
+    ripples(report, 2**12 if quick else 2**14, (16, 1024) if quick else (16, 128, 1024, 8192), say)
     streams(report, 400 if quick else 1500, say)
 
 

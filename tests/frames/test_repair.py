@@ -204,6 +204,20 @@ def test_saved_pointers_make_content_constant() -> None:
     assert found[1] > 900
 
 
+def test_saved_pointers_make_evict_constant() -> None:
+    found = []
+    for saving in (True, False):
+        buffer = Buffer(sw.frames.delta(1.0), "multi", evict=(10, 1), tick=10**9)
+        buffer.extend([float(i) for i in range(1000)], range(1000))
+        assert len(buffer.frames()) == 1000
+        buffer._lane.frames.saving = saving  # type: ignore[union-attr]
+        buffer.work.reset()
+        assert buffer.evict() == 1
+        found.append(buffer.work.frames)
+    assert found[0] <= 2
+    assert found[1] > 900
+
+
 @pytest.mark.parametrize("values", [lambda draw: draw.randrange(-50, 60), lambda draw: draw.randrange(-200, 240) / 4])
 def test_long_sums_are_leapt_over(values: Any) -> None:
     """A frame of 6,000 events, some negative: a late event costs a few leaves, not the frame."""

@@ -33,6 +33,11 @@ class SavedFrames(Frames):
         self.saved = super().floor(key)
         return self.saved
 
+    def at(self, rank: int) -> LiveFrame:
+        """O(rank): what is looked for so is among the oldest, to be evicted."""
+        self.saved = super().at(rank)
+        return self.saved
+
     def add(self, frame: LiveFrame, before: LiveFrame | None) -> None:
         super().add(frame, before)
         self.saved = frame
