@@ -23,6 +23,9 @@ from slidewise.frames.live import Event, Key, LiveFrame, Partials, State
 from slidewise.frames.repair import Moved
 from slidewise.frames.work import Work
 
+NEAR = 12
+"""So many events are stepped over before the tree is asked for the end of a frame."""
+
 
 class EventTree(Events):
     """Linked events with a tree over them."""
@@ -175,8 +178,21 @@ class TreeLane(Lane):
         return frame.first, self.cutter.fresh(frame.fragment)
 
     def _descend(self, first: Event, last: Key | None, state: State) -> tuple[State, int, Event | None]:
-        """From an event on to the next one at which something happens: the state after it, what happened, and it."""
+        """From an event on to the next one at which something happens: the state after it, what happened, and it.
+
+        Along the links first, since many frames are short; then by descent.
+        """
         action = 0
+        event: Event | None = first
+        for _ in range(NEAR):
+            if event is None or (last is not None and event.key > last):
+                return state, 0, None
+            state, action = self.cutter.step(state, event)
+            if action:
+                return state, action, event
+            event = event.next
+        if event is None or (last is not None and event.key > last):
+            return state, 0, None
 
         def step(state: State, event: Event) -> tuple[State, bool]:
             nonlocal action
@@ -184,7 +200,7 @@ class TreeLane(Lane):
             return state, action != 0
 
         assert self._leap is not None
-        state, found = self.events.tree.walk(first.key, last, state, self._leap.leap, step)
+        state, found = self.events.tree.walk(event.key, last, state, self._leap.leap, step)
         return state, action, found
 
     def repaired(self, moved: list[Moved]) -> None:
