@@ -108,6 +108,16 @@ def test_frames_that_begin_with_many_nulls(buffer: str, name: str) -> None:
     model.agree()
 
 
+@pytest.mark.parametrize("name", ["delta", "delta range", "sum of many"])
+def test_a_leap_waits_for_the_first_value(name: str) -> None:
+    """Nulls, then a long frame: repairs that run over it again and again."""
+    model = Model(CASES[name], {"buffer": "tree"})
+    model.extend([None] * 150 + [0] * 200, range(350))
+    for time in (5, 6, 160, 7):
+        model.push(None, time)
+        model.agree()
+
+
 @pytest.mark.parametrize("buffer", BUFFERS)
 def test_a_frame_that_has_no_value_any_more(buffer: str) -> None:
     """A sum of 0 is not the same as no value: what comes next closes the first frame, and joins the second."""
