@@ -115,6 +115,7 @@ def test_a_speculation_that_fails_ends_the_cutting(spark: SparkSession, monkeypa
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "kind",
     [sw.frames.delta("x", 3.0), sw.frames.aggregate(sw.sum("v"), 100), sw.frames.threshold("x", at_least=1)],
