@@ -1,4 +1,4 @@
-"""Kinds of frames for tests, over a column "x"; of plain values with `plain=True`."""
+"""Kinds of frames for tests, over a column "x"; over plain values where the column is None."""
 
 from __future__ import annotations
 
