@@ -128,21 +128,21 @@ def run(quick: bool, say: Callable[[str], None]) -> Report:
             place = Path(scratch, str(keys))
             say(f"keys {keys:,}: {FLOOR}, and the check")
             wrong = _wrong(spark, place / "check", keys)
-            least = _rates(spark, floor, place, keys, size.rows, "", min(size.windows.values()), size.seconds)
+            least = batch_rates(spark, floor, place, keys, size.rows, "", min(size.windows.values()), size.seconds)
             for window, batches in size.windows.items():
                 case: Case = {"keys": keys, "window": window}
                 say(words(case))
-                rates = _rates(spark, slidewise, place, keys, size.rows, window, batches, size.seconds)
+                rates = batch_rates(spark, slidewise, place, keys, size.rows, window, batches, size.seconds)
                 _add(report, case, US, rates[-size.steady :], wrong[US])
                 if window in SPANS:
                     rows, span = size.peer_rows[keys, str(window)], str(window)
                     say(f"{words(case)}: {PEERS[span]}")
-                    rates = _rates(spark, spark_window, place, keys, rows, span, 8, size.peer_seconds)
+                    rates = batch_rates(spark, spark_window, place, keys, rows, span, 8, size.peer_seconds)
                     note = f"{PEERS[span]}: batches of {rows:,} rows with {keys:,} keys; an answer per second and key"
                     _add(report, case, PEERS[span], rates[1:] or rates, wrong[PEERS["60 s"]], note)
                 if window == "60 s":
                     say(f"{words(case)}: {NAIVE}")
-                    rates = _rates(spark, plain, place, keys, size.naive_rows, window, 8, size.peer_seconds)
+                    rates = batch_rates(spark, plain, place, keys, size.naive_rows, window, 8, size.peer_seconds)
                     note = f"{NAIVE}: batches of {size.naive_rows:,} rows; it takes rows as they come"
                     _add(report, case, NAIVE, rates[1:] or rates, "", note)
                 _add(report, case, FLOOR, least[-size.steady :], "")
@@ -150,8 +150,9 @@ def run(quick: bool, say: Callable[[str], None]) -> Report:
     return report
 
 
-def _files(place: Path, keys: int, rows: int, batches: int) -> Path:
+def _files(place: Path, keys: int, rows: int, batches: int, tick: int = TICK) -> Path:
     """A folder with a file per micro-batch: events in order but for the last second of disorder, keys at random."""
+    place = place if tick == TICK else place / f"{tick}"
     folder = place / f"{batches}-of-{rows}"
     folder.mkdir(parents=True, exist_ok=True)
     known = place / f"all-of-{rows}"
@@ -160,16 +161,16 @@ def _files(place: Path, keys: int, rows: int, batches: int) -> Path:
     for number in range(batches):
         path = known / f"{number:05}.parquet"
         if not path.exists():
-            pq.write_table(_events(number, rows, keys), path)
+            pq.write_table(_events(number, rows, keys, tick), path)
             os.utime(path, (now + number,) * 2)  # Spark takes the oldest file first
         if not (folder / path.name).exists():
             os.link(path, folder / path.name)
     return folder
 
 
-def _events(number: int, rows: int, keys: int) -> pa.Table:
+def _events(number: int, rows: int, keys: int, tick: int = TICK) -> pa.Table:
     generator = np.random.default_rng([SEED, keys, number])
-    ticks = (number * rows + np.arange(rows)) * TICK
+    ticks = (number * rows + np.arange(rows)) * tick
     order = np.argsort(ticks + generator.integers(0, 1_000_000, rows))
     return pa.table(
         {
@@ -180,7 +181,7 @@ def _events(number: int, rows: int, keys: int) -> pa.Table:
     )
 
 
-def _rates(
+def batch_rates(
     spark: SparkSession,
     query: Query,
     place: Path,
@@ -189,9 +190,10 @@ def _rates(
     window: int | str,
     batches: int,
     seconds: float,
+    tick: int = TICK,
 ) -> list[tuple[int, float]]:
     """Rows and seconds of each micro-batch that had rows and ended in time; of the first two in any case."""
-    folder = _files(place, keys, rows, batches)
+    folder = _files(place, keys, rows, batches, tick)
     events = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
     with tempfile.TemporaryDirectory(prefix="checkpoint-", dir=place) as checkpoint:
         running = (

@@ -9,15 +9,18 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from bench import peers, stores, structures
+import slidewise as sw
+from bench import peers, sharing, stores, structures
 from bench.arrays import TOLERANCE, workload
 from bench.measure import Bar, Report, Timing, timed
 from bench.report import show
 from bench.spark import boxed, flatness, worst
 from slidewise.monoids import laws
+from slidewise.sharing import FINALS, Query, SharedPlan
 from slidewise.store import Store
 from slidewise.swag.two_stacks_lite import TwoStacksLite
 from tests.catalogue import rare
@@ -206,3 +209,18 @@ def test_a_store_that_errs_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Store, "get_many", lambda self, keys: right(self, keys)[::-1])
     with pytest.raises(stores.WrongPageError, match="came back as another"):
         stores.measure(stores.US, 4096, 2**18, str(tmp_path))
+
+
+def test_shared_plans_are_timed_and_weighed() -> None:
+    plan = SharedPlan([Query(sharing.MAX, count) for count in (1, 2, 3)])
+    for final in FINALS:
+        sharing.loop_of(final, plan, workload(20))()
+    rows = sharing.memory_table((8, 9))
+    assert [row[0] for row in rows] == ["final aggregator", *FINALS]
+    assert rows[1][1:] == ["16.0", "16.0"]  # FlatFIT: a double and a pointer, and no power of two
+    assert sharing._differ(sharing_table(), [sharing_table(window) for window in sharing.windows().values()]) == ""
+
+
+def sharing_table(window: object = None) -> pa.Table:
+    table = sharing.events(300, 3)
+    return sw.slide(table, sharing.aggregates(), window or sharing.windows(), by="key", order="ts")

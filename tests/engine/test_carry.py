@@ -57,6 +57,7 @@ PER_EVENT = [
     sw.trailing("2 s", ties="together"),
     sw.trailing("2 s", ties="together", include_current=False),
     {"rows": sw.trailing(2), "time": sw.trailing("5 s", min_rows=2)},
+    {"short": sw.trailing("1 s", include_current=False), "long": sw.trailing("9 s", include_current=False)},
 ]
 PER_WINDOW = [
     sw.trailing("3 s").every("2 s"),

@@ -51,6 +51,7 @@ PER_EVENT = [
     sw.expanding(include_current=False, min_rows=2),
     {"all": sw.expanding(), "rows": sw.trailing(3), "ahead": sw.around("1 s", "1 s")},
     {"time": sw.trailing("3 s"), "ahead": sw.around("1 s", "2 s")},
+    {"short": sw.trailing("1 s"), "long": sw.trailing("3 s", min_rows=2)},
     FEW,
     {"peak": PEAK, "all": sw.expanding(ties="together"), "ahead": sw.around("1 s", "1 s")},
 ]

@@ -23,6 +23,7 @@ from slidewise.engine.joint import joined
 from slidewise.engine.numbers import answer_numbers, build_numbers, outputs_of
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
+from slidewise.engine.shared import room_for, shared_jobs, shared_work
 from slidewise.engine.sweep_rows import CHUNK, sweep_rows
 from slidewise.engine.whole import event_bounds, halo, runs_within
 from slidewise.kernels.blocked import build_blocked
@@ -37,7 +38,8 @@ from slidewise.windows.window import Between, Expanding, Trailing, Window
 def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threads: int | None) -> list[Answers]:
     """An answer per row, in arranged order, for every output of a plan of per-event windows."""
     length = int(arranged.starts[-1])
-    work = joined(plan.outputs)
+    shared, rest = shared_work(plan)
+    work = joined(rest)
     answers = [Answers(output, outputs_of(output, length), np.ones(length, dtype=np.bool_)) for output, _ in work]
     jobs: list[Callable[[], None]] = []
     for output, _ in work:  # built here, so that threads find them built
@@ -52,14 +54,20 @@ def run_events(plan: Plan, columns: dict[str, Column], arranged: Arranged, threa
             sweep_of(output.choice.structure, output.ops)
         if output.choice.tree:
             tree_of(output)
+    rooms = [room_for(one, length) for one in shared]
+    for one, room in zip(shared, rooms, strict=True):
+        jobs.extend(shared_jobs(plan, one, room, columns, arranged, partial(_chunks, plan, arranged)))
     for window in plan.windows:
         mine = [answer for answer in answers if answer.output.window is window]
         if isinstance(window, Between):
             jobs.extend(any_bounds_jobs(plan, window, mine, columns, arranged))
             continue
-        for first, last in _chunks(plan, window, arranged):
+        for first, last in _chunks(plan, arranged, window) if mine else ():
             jobs.append(partial(_run_chunk, plan, window, mine, columns, arranged, first, last))
     run_jobs(jobs, threads)
+    for one, room in zip(shared, rooms, strict=True):
+        work += zip(one.joints, one.members, strict=True)
+        answers += room.answers
     return apart(plan.outputs, work, answers)
 
 
@@ -172,11 +180,12 @@ def _run_numbers(
     answer_numbers(answer.output, inputs, spans, outs, ok)
 
 
-def _chunks(plan: Plan, window: Window, arranged: Arranged) -> Iterable[tuple[int, int]]:
-    """Where to cut: every CHUNK rows, or where a run begins before that, unless the halo would be long."""
+def _chunks(plan: Plan, arranged: Arranged, window: Window, rows: int = 0) -> Iterable[tuple[int, int]]:
+    """Where to cut: every so many rows (0: CHUNK), or where a run begins before that, unless the halo would be long."""
+    rows = rows or CHUNK
     starts, length = arranged.starts, int(arranged.starts[-1])
     first = 0
-    for cut in range(CHUNK, length, CHUNK):
+    for cut in range(rows, length, rows):
         row = _tie_start(window, arranged, cut)
         if halo(plan, window, arranged, row) * 4 > row - first:
             row = int(starts[np.searchsorted(starts, row, side="right") - 1])

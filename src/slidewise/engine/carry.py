@@ -7,6 +7,7 @@ of the sweep; per call a few NumPy passes over the runs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +18,15 @@ from slidewise.engine.columns import Column, frozen
 from slidewise.engine.framing import Framer
 from slidewise.engine.joint import joined
 from slidewise.engine.order import forever
+from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
 from slidewise.engine.policies import Enforcer
+from slidewise.engine.shared import Shared, run_shared, shared_work
 from slidewise.engine.steps import whole_steps
 from slidewise.engine.whole import lengths_of, peers
 from slidewise.frames.kind import Frame
 from slidewise.kernels.registers import HEAD, OWN, TAIL
+from slidewise.sharing.events import banks_of, places_for
 from slidewise.swag.bank import Bank
 from slidewise.windows import bounds
 from slidewise.windows.policy import DataWindow
@@ -56,12 +60,27 @@ def whole_groups(times: Any, starts: Any, counts: Any) -> Any:
     return np.where(at < last, begins[np.minimum(at, len(times) - 1)] - first, counts)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The older ends `lo` of the answers asked; for each run its rows, its first answer, and which rows stay."""
+
+    lo: Any = None
+    begin: Any = None
+    end: Any = None
+    first: Any = None
+    keep: Any = None
+    wanted: Any = None
+
+
 class Carry:
     """The live windows of many keys under one plan."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.lanes = [Lane(plan, window) for window in plan.windows]
+        shared, rest = ([], list(plan.outputs)) if plan.waits else shared_work(plan)
+        self.lanes = [Lane(plan, window, rest) for window in plan.windows]
+        self.shared = [SharedLanes(one, self.lanes) for one in shared]
+        self._all: list[Lane | SharedLanes] = [*self.lanes, *self.shared]
         self._free: list[int] = []
         self.slots = 0
         self._waiting = np.zeros(0, dtype=np.int64)
@@ -71,7 +90,7 @@ class Carry:
         """A slot for a new key; its first run must be fresh."""
         if self._free:
             return self._free.pop()
-        for lane in self.lanes:
+        for lane in self._all:
             lane.add_slot()
         self.slots += 1
         return self.slots - 1
@@ -79,7 +98,7 @@ class Carry:
     def copies(self, slots: Any) -> Any:
         """New slots that hold what these hold; to be released in the end. O(live)."""
         made = np.array([self.add_slot() for _ in slots], dtype=np.int64)
-        for lane in self.lanes:
+        for lane in self._all:
             lane.copy(slots, made)
         if len(made) and self.slots > len(self._waiting):
             self._waiting = np.concatenate([self._waiting, np.zeros(self.slots, dtype=np.int64)])
@@ -89,7 +108,7 @@ class Carry:
     def release(self, slot: int) -> None:
         """The key is gone: its slot may serve another, whose first run must be fresh."""
         self._free.append(slot)
-        for lane in self.lanes:
+        for lane in self._all:
             for bank in lane.all_banks:
                 bank.empty(slot)
 
@@ -136,6 +155,7 @@ class Carry:
         again = np.where(runs.fresh, 0, self._waiting[runs.slots])
         self._waiting[runs.slots] = given - asked
         found = [one for lane in self.lanes for one in lane.events(columns, times, runs, asked, again, answer, wanted)]
+        found += [one for several in self.shared for one in several.events(columns, runs, answer)]
         place = {id(one.output): one for one in found}
         return [place[id(output)] for output in self.plan.outputs]
 
@@ -160,10 +180,10 @@ class Carry:
 class Lane:
     """One window of the plan: the times of its rows, and a bank for its outputs, one for those that are joined."""
 
-    def __init__(self, plan: Plan, window: Window) -> None:
+    def __init__(self, plan: Plan, window: Window, outputs: Sequence[Output]) -> None:
         self.plan = plan
         self.window = window
-        self.outputs = plan.of(window)
+        self.outputs = tuple(output for output in outputs if output.window is window)
         self.work = joined(self.outputs)
         self.banks = [output.choice.structure.bank(output.ops) for output, _ in self.work]
         self.dtype = np.float64 if plan.unit == "float" else np.int64
@@ -181,6 +201,8 @@ class Lane:
         """The first and the last time of each slot's open session."""
         self.held = np.full(0, -1, dtype=np.int64)
         """For rows that a policy or the fold of frames saw before: how many of each slot it kept; -1 if it is asked."""
+        self.asked = Asked()
+        """What the last call of `events` came to, for outputs that windows share."""
 
     @property
     def all_banks(self) -> list[Bank]:
@@ -243,6 +265,7 @@ class Lane:
             lo, hi = lo[rows], hi[rows]
             wanted = None if wanted is None else wanted[rows]
         ends = np.cumsum(asked)
+        self.asked = Asked(lo, begin, end, ends - asked, keep, wanted)
         return self._sweep(columns, runs, lo, hi, (begin, end), ends - asked, ends, keep, answer, wanted)
 
     def _event_bounds(
@@ -408,3 +431,52 @@ class Lane:
             sweep(output, bank, 0, inputs_of(output, columns), lo, hi, table, outs, ok, answer=answer)
             found.append(Answers(output, outs, ok))
         return apart(self.outputs, self.work, found)
+
+
+class SharedLanes:
+    """Outputs of several windows that share their slices (engine/shared.py); their lanes keep the bounds."""
+
+    def __init__(self, shared: Shared, lanes: list[Lane]) -> None:
+        self.shared = shared
+        self.lanes = [lane for window in shared.windows for lane in lanes if lane.window is window]
+        self.banks = banks_of(shared.ops)
+
+    @property
+    def all_banks(self) -> list[Bank]:
+        """Everything that has a slot per key."""
+        return list(self.banks)
+
+    def add_slot(self) -> None:
+        for bank in self.all_banks:
+            bank.add()
+
+    def copy(self, sources: Any, targets: Any) -> None:
+        """Have slots hold what others hold."""
+        for bank in self.all_banks:
+            for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+                bank.copy(source, target)
+
+    def events(self, columns: dict[str, Column], runs: Runs, answer: bool) -> list[Answers]:
+        """The answers of all windows for the rows that their lanes were just asked for."""
+        asked = [lane.asked for lane in self.lanes]
+        one, keep, many = asked[0], np.minimum.reduce([mine.keep for mine in asked]), len(asked[0].lo)
+        lo = np.concatenate([mine.lo for mine in asked])
+        outs, ok = self.shared.ops.outputs(len(asked) * many), np.ones(len(asked) * many, dtype=np.bool_)
+        if one.wanted is not None:
+            ok = np.tile(one.wanted, len(asked))
+        run = np.repeat(np.arange(len(runs)), one.end - one.begin)
+        need = one.end - keep
+        oldest = np.minimum.reduce([mine.lo for mine in asked])
+        np.maximum.at(need, run, (one.begin - one.first)[run] + np.arange(many) + 1 - oldest)
+        for bank, places in zip(self.banks, places_for(need), strict=True):
+            bank.compact()
+            bank.reserve_all(runs.slots, places)
+        fresh = np.asarray(runs.fresh, dtype=np.int64)
+        table = np.stack([runs.slots, fresh, one.begin, one.begin, one.end, keep, one.first - one.begin], axis=1)
+        run_shared(self.shared, self.banks, columns, table, lo, many, outs, ok, many, answer=answer)
+        joints = []
+        for k, joint in enumerate(self.shared.joints):
+            mine = slice(k * many, (k + 1) * many)
+            joints.append(Answers(joint, tuple(out[mine] for out in outs), ok[mine]))
+        members = [output for several in self.shared.members for output in several]
+        return apart(members, list(zip(self.shared.joints, self.shared.members, strict=True)), joints)

@@ -6,8 +6,13 @@ from slidewise.engine.framing import Framer
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
 from slidewise.engine.policies import Enforcer
+from slidewise.engine.shared import Shared, shared_work
 from slidewise.frames.kind import Frame
+from slidewise.sharing.events import SLICE
 from slidewise.windows.policy import Adwin, DataWindow
+
+FEW = 12
+"""Outputs that are named where they share."""
 
 
 def explain_plan(plan: Plan) -> str:
@@ -16,7 +21,20 @@ def explain_plan(plan: Plan) -> str:
     groups = f"grouped by {', '.join(plan.by)}" if plan.by else "one group"
     policies = [explain_policy(plan, window) for window in plan.windows if isinstance(window, DataWindow)]
     policies += [explain_frames(plan, window) for window in plan.windows if isinstance(window, Frame)]
-    return "\n".join([f"rows: {order}, {groups}", *policies, *(explain_output(output) for output in plan.outputs)])
+    shared = [explain_shared(one) for one in shared_work(plan)[0]]
+    outputs = [explain_output(output) for output in plan.outputs]
+    return "\n".join([f"rows: {order}, {groups}", *policies, *outputs, *shared])
+
+
+def explain_shared(shared: Shared) -> str:
+    """Which outputs of which windows are answered from the same slices."""
+    outputs = [output.name for members in shared.members for output in members]
+    few = f"{', '.join(outputs[:FEW])}{f' and {len(outputs) - FEW} more' if len(outputs) > FEW else ''}"
+    return (
+        f"shared: {few}: {len(shared.windows)} windows, each row lifted once "
+        f"(partial: {', '.join(shared.ops.fields)}), slices of {SLICE} rows that all of them take, flatfit over whole "
+        "slices"
+    )
 
 
 def explain_policy(plan: Plan, window: DataWindow) -> str:

@@ -33,10 +33,11 @@ def joined(outputs: Sequence[Output]) -> list[tuple[Output, tuple[Output, ...]]]
         alone = not output.ops.compiled or output.ops.tally is not None
         key = id(output) if alone else (id(output.window), output.inputs, output.mask, choice.structure, choice.blocked)
         groups.setdefault(key, []).append(output)
-    return [one for group in groups.values() for one in _products(group)]
+    return [one for group in groups.values() for one in products(group)]
 
 
-def _products(group: list[Output]) -> list[tuple[Output, tuple[Output, ...]]]:
+def products(group: list[Output]) -> list[tuple[Output, tuple[Output, ...]]]:
+    """Outputs over the same values as few products, each with the outputs it answers; apart where that is no gain."""
     if len(group) == 1:
         return [(group[0], (group[0],))]
     kept, found = shared_parts([output.ops.monoid for output in group])
@@ -48,7 +49,7 @@ def _products(group: list[Output]) -> list[tuple[Output, tuple[Output, ...]]]:
         return [(output, (output,)) for output in group]
     if sum(len(part.fields) for part in parts) > MOST_FIELDS:
         half = len(group) // 2
-        return [*_products(group[:half]), *_products(group[half:])]
+        return [*products(group[:half]), *products(group[half:])]
     members = [(output.ops, place, project) for output, (place, project) in zip(group, found, strict=True)]
     key = ("product", *(id(output.ops) for output in group))
     ops: Ops = group[0].ops.built(key, lambda: product_ops(monoid, parts, members))

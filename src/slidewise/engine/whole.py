@@ -79,17 +79,17 @@ def halo(plan: Plan, window: Window, arranged: Arranged, row: int) -> int:
         before, after = plan.amount(window, window.before), plan.amount(window, window.after)
         if window.axis == "rows":
             return int(min(row - begin, before) + min(end - row, after))
-        back = row - _reached(times, begin, row, before, 0)
+        back = row - reached(times, begin, row, before, 0)
         return back + int(np.searchsorted(times[row:end], times[row - 1] + after, side="right"))
     if isinstance(window, Trailing) and window.axis == "rows":
         return int(min(row - begin, window.extent))
     if isinstance(window, Trailing):
         before, _, coarse = lengths_of(plan, window)
-        return row - _reached(times, begin, row, before, coarse)
+        return row - reached(times, begin, row, before, coarse)
     return row - begin
 
 
-def _reached(times: Any, begin: int, row: int, before: Any, coarse: Any) -> int:
+def reached(times: Any, begin: int, row: int, before: Any, coarse: Any) -> int:
     """A row of `[begin, row]` from which on lies all that the window of `row` covers, and little else."""
     slack = 2 * coarse if times.dtype == np.float64 else coarse  # floor(..) · coarse of floats is rounded
     return begin + int(np.searchsorted(times[begin:row], times[row] - before - slack, side="left"))
@@ -102,7 +102,7 @@ def _measured(plan: Plan, window: Window, arranged: Arranged, runs: Any, first: 
     times = arranged.times
     base = int(runs[0, 0])
     if base < first:
-        base = _reached(times, base, first, before, coarse)
+        base = reached(times, base, first, before, coarse)
     end = last
     if ahead:
         end += int(np.searchsorted(times[last : runs[-1, 3]], times[last - 1] + after, side="right"))

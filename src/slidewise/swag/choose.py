@@ -80,6 +80,8 @@ class Choice:
     tree: bool = False
     numbers: Literal["ranked", "distinct"] | None = None
     """The kernel that takes whole columns of numbers in the algorithm's place."""
+    asked: bool = False
+    """True if the user named the algorithm."""
 
 
 def check_name(algorithm: object) -> None:
@@ -118,7 +120,7 @@ def choose(
             )
         structure = ALGORITHMS[algorithm]
         structure.refuse(monoid)
-        return Choice(structure, blocked=False, reason=f"asked for by algorithm={algorithm!r}")
+        return Choice(structure, blocked=False, reason=f"asked for by algorithm={algorithm!r}", asked=True)
     if any_bounds:
         reason = "O(log n) for bounds in any order; swept by two_stacks_lite where they only rise"
         return Choice(TwoStacksLite, blocked=False, reason=reason, tree=True)

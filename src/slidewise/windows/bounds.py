@@ -26,6 +26,9 @@ A session has its first row in NEXT_LO, and is open if STARTED.
 
 REGISTERS = OWN + 4
 
+FEW = 4
+"""Rows that are looked at together for whether they leave."""
+
 
 @functools.cache
 def event_bounds() -> Any:
@@ -93,6 +96,43 @@ def event_bounds() -> Any:
             R[HEAD] = head
 
     return kernel(event_bounds)
+
+
+@functools.cache
+def trailing_bounds() -> Any:
+    """Kernel: the older ends of several windows `(t − before, t]` of the same rows, over whole columns.
+
+    Run (begin, asked, end): that of window k and row i goes to ``lo[k * stride + i]``. Returns the rows of
+    the longest. As `event_bounds` without ties,
+    coarseness or a ring; how many of the next few rows leave is counted, not branched on, since it cannot be predicted.
+    """
+
+    def trailing_bounds(times: Any, runs: Any, before: Any, stride: int, lo: Any) -> int:
+        longest = 0
+        for r in range(len(runs)):
+            begin, asked, end = runs[r, 0], runs[r, 1], runs[r, 2]
+            for k in range(len(before)):
+                head = begin
+                for i in range(asked, end):
+                    t = times[i]
+                    oldest = t - before[k]
+                    if oldest == t:  # a float so large: what equals t is inside
+                        while head < i and times[head] < t:
+                            head += 1
+                    else:
+                        left = FEW
+                        while left == FEW and head + FEW <= i:
+                            left = 0
+                            for x in range(FEW):
+                                left += times[head + x] <= oldest
+                            head += left
+                        while left == FEW and head < i and times[head] <= oldest:
+                            head += 1
+                    lo[k * stride + i] = head
+                    longest = max(longest, i + 1 - head)
+        return longest
+
+    return kernel(trailing_bounds)
 
 
 @functools.cache

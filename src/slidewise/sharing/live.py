@@ -1,0 +1,182 @@
+"""A shared plan at work: fed events, it answers every query where the plan says.
+
+    with rows     an answer comes with the last row of its window
+    with times    an answer comes when an event, or `advance`, reaches the end of its window
+
+Per event one lift and at most one ⊕ into the open slice; per span and end one query of the final aggregator; per query
+and end one lower. Memory is the longest range in partials, not in events.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from slidewise.errors import ArgumentError, bad, listed, whole
+from slidewise.sharing.factor import FactorPlan
+from slidewise.sharing.final import BIntFinal, Final, FlatFAT
+from slidewise.sharing.flatfit import FlatFIT
+from slidewise.sharing.parts import Parts
+from slidewise.sharing.plan import SharedPlan
+from slidewise.sharing.spans import AT_ONCE, Found, SpanWindows
+from slidewise.sharing.staged import StagedSpans
+
+FINALS: dict[str, type[Final]] = {one.name: one for one in (FlatFIT, FlatFAT, BIntFinal)}
+"""Name -> final aggregator."""
+
+NEVER = -(2**62)
+"""A moment by which nothing is due."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One query's answers: where each window ends, the values (arrays per field in machine code), which are null."""
+
+    ends: Any
+    values: tuple[Any, ...]
+    ok: Any
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def tolist(self) -> list[Any]:
+        """The answers as plain values, None for null; O(n).
+
+        >>> Answers(np.array([2, 4]), (np.array([1.5, 0.0]),), np.array([True, False])).tolist()
+        [1.5, None]
+        """
+        columns = [value if isinstance(value, list) else value.tolist() for value in self.values]
+        plain = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        return [value if good else None for value, good in zip(plain, self.ok.tolist(), strict=True)]
+
+
+class SharedWindows:
+    """The windows of all queries of a plan over one stream.
+
+    Parameters
+    ----------
+    plan
+        A `SharedPlan`.
+    final
+        ``"flatfit"``, ``"flatfat"`` or ``"b_int"``: what aggregates slices.
+    types
+        None: values are any Python objects. Dtype names, e.g. ``("float64",)``: machine code for arrays of that kind.
+    write_back
+        False: FlatFIT as printed in 002 (sharing/flatfit.py).
+    factors
+        A `FactorPlan` of this plan: coarse windows are aggregated from finer results as it says, by FlatFIT.
+
+    >>> import slidewise as sw
+    >>> from slidewise.sharing import Query, SharedPlan, SharedWindows
+    >>> largest = sw.Monoid(identity=float("-inf"), combine=max, name="max")
+    >>> windows = SharedWindows(SharedPlan([Query(largest, 6, 2), Query(largest, 8, 4)]))
+    >>> windows.push(3), windows.push(9)
+    ([], [(0, 2, 9)])
+    >>> [answers.tolist() for answers in windows.extend([4, 1, 5, 2, 6, 0])]
+    [[9, 9, 6], [9, 9]]
+    """
+
+    def __init__(
+        self,
+        plan: SharedPlan,
+        final: str = "flatfit",
+        *,
+        types: tuple[str, ...] | None = None,
+        write_back: bool = True,
+        factors: FactorPlan | None = None,
+    ) -> None:
+        if not isinstance(plan, SharedPlan):
+            raise bad("plan", plan, "a SharedPlan")
+        if not isinstance(final, str) or final not in FINALS:
+            raise bad("final", final, f"one of {listed(FINALS)}")
+        if not isinstance(write_back, bool) or (not write_back and final != "flatfit"):
+            raise bad("write_back", write_back, "True or False; False only with final='flatfit'")
+        self.plan = plan
+        self.parts = Parts([query.monoid for query in plan.queries], types)
+        options = {} if write_back else {"write_back": False}
+        self.final = FINALS[final](self.parts.ops, min(plan.size, AT_ONCE), **options)
+        self._spans: SpanWindows | StagedSpans = SpanWindows(plan, self.parts.ops, self.final)
+        if factors is not None:
+            if not isinstance(factors, FactorPlan) or factors.plan is not plan or final != "flatfit" or not write_back:
+                raise bad("factors", factors, "a FactorPlan of this plan, with final='flatfit' and write_back=True")
+            self._spans = StagedSpans(factors, self.parts.ops)
+
+    def push(self, value: Any, time: int | None = None) -> list[tuple[int, int, Any]]:
+        """One event, None for one without a value; what is due: (number of the query, end of the window, answer)."""
+        return _in_order(self.extend([value], None if time is None else [time]))
+
+    def advance(self, time: int) -> list[tuple[int, int, Any]]:
+        """No event before `time` is to come: what is due by then. For plans along times. O(answers)."""
+        if self.plan.axis == "rows":
+            raise ArgumentError(f"time={time!r}: rows have no times; expected a plan along times")
+        now = whole("time", time, least=-(2**62), below=2**62)
+        none = np.zeros(0, dtype=np.int64)
+        return _in_order(self._answers(self._spans.at((self._column([]),), None, none, now)))
+
+    def extend(self, values: Any, times: Any = None) -> list[Answers]:
+        """Many events at once; the answers that are due, by query. One call of compiled code in that mode.
+
+        Per event and answer what the final aggregator takes, and O(log n) where events have times. Raises
+        `LateEventError`, with nothing taken, if an event lies before an edge that was passed.
+        """
+        valid = _valid(values)
+        given = values if valid is None else [x if ok else 0 for x, ok in zip(values, valid, strict=True)]
+        column = self._column(given)
+        x = self._positions(len(column), times)
+        if self.plan.axis == "rows":
+            return self._answers(self._spans.rows((column,), valid, len(column)))
+        now = int(x.max()) if len(x) else NEVER
+        return self._answers(self._spans.at((column,), valid, x, now))
+
+    def _answers(self, found: Found) -> list[Answers]:
+        """Each query's own, of the answers of all spans."""
+        mine = found.by_span(len(self.plan.spans))
+        answers = []
+        for number, span in enumerate(self.plan.span_of):
+            partials, ok, ends = found.of(mine[span])
+            values, good = self.parts.answers(number, partials, ok)
+            answers.append(Answers(ends, values, good))
+        return answers
+
+    def _positions(self, rows: int, times: Any) -> Any:
+        """Where the events lie along time; None where rows are counted."""
+        if self.plan.axis == "rows":
+            if times is not None:
+                raise ArgumentError(f"times={_type(times)}: the plan counts rows; expected none")
+            return None
+        if times is None or len(times) != rows:
+            raise ArgumentError(f"times={_type(times)}: expected {rows:,} integers, one for each value")
+        x = np.asarray(times)
+        if x.dtype.kind not in "iu" and rows:
+            raise ArgumentError(f"times={_type(times)}: expected integers, in the unit of ranges and slides")
+        return x.astype(np.int64, copy=False)
+
+    def _column(self, values: Any) -> Any:
+        if self.parts.types is None:
+            return list(values)
+        column = np.ascontiguousarray(values, dtype=self.parts.types[0]).view()
+        column.flags.writeable = False
+        return column
+
+
+def _valid(values: Any) -> list[bool] | None:
+    """Which values there are, if not all."""
+    if isinstance(values, np.ndarray) or all(value is not None for value in values):
+        return None
+    return [value is not None for value in values]
+
+
+def _in_order(answers: list[Answers]) -> list[tuple[int, int, Any]]:
+    found = [
+        (int(end), number, value)
+        for number, one in enumerate(answers)
+        for end, value in zip(one.ends, one.tolist(), strict=True)
+    ]
+    found.sort(key=lambda one: one[:2])
+    return [(number, end, value) for end, number, value in found]
+
+
+def _type(times: Any) -> str:
+    return "None" if times is None else f"<{type(times).__name__} of {len(times)}>"

@@ -1,0 +1,173 @@
+"""Slices, edges, who is answered where: counts as the spec says, figure 6 of 002, and the drawing."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slidewise.errors import ArgumentError
+from slidewise.sharing import SLICINGS, Pairs, Query, SharedPlan, SharedWindows
+from slidewise.sharing.plan import MOST
+from tests.sharing.counting import CONCAT, MAX, SUM, largest
+
+LENGTHS = st.integers(1, 60)
+
+
+@given(length=LENGTHS, step=LENGTHS, along=st.sampled_from(["rows", "order"]))
+def test_the_number_of_partials_per_window(length: int, step: int, along: str) -> None:
+    query = Query(MAX, length, step, along=along)  # type: ignore[arg-type]
+    found = {name: SharedPlan([query], name).size for name in SLICINGS}
+    whole = length % step == 0
+    assert found["panes"] == length // math.gcd(length, step)
+    assert found["pairs"] == (length // step if whole else 2 * (length // step) + 1)
+    assert found["cutty"] <= length // step + 1
+    assert {name: SLICINGS[name].partials(query) for name in SLICINGS} == found
+
+
+@given(length=LENGTHS, step=LENGTHS, along=st.sampled_from(["rows", "order"]))
+def test_windows_begin_where_slices_do(length: int, step: int, along: str) -> None:
+    for name in SLICINGS:
+        plan = SharedPlan([Query(MAX, length, step, along=along)], name)  # type: ignore[arg-type]
+        cuts = {edge.at for edge in plan.edges_between(-200, 200) if edge.cut}
+        ends = {edge.at for edge in plan.edges_between(-100, 200) if edge.answers}
+        assert all(end - length in cuts for end in ends)
+        assert name == "cutty" or ends <= cuts
+        starts = {end - length for end in ends} | ({0} if along == "rows" else set())
+        assert along == "rows" or all(start % step == 0 for start in starts)  # aligned to 0, as tumbling windows are
+
+
+def test_figure_6() -> None:
+    """
+    rows    . . . . . . . . . . . .
+    Q1      [─────────)                  the last three partials, every 2 rows
+    Q2      [─────────────)              the last four, every 4
+    slices  |. .|. .|. .|. .|
+    """
+    counted = largest()
+    plan = SharedPlan([Query(counted.monoid, 6, 2), Query(counted.monoid, 8, 4)])
+    assert plan.composite == 4
+    assert [(edge.at, edge.cut, edge.answers) for edge in plan.edges] == [(2, True, (0,)), (4, True, (0, 1))]
+    assert (plan.partials, plan.size, plan.partials_of(0), plan.partials_of(1)) == (2, 4, 3, 4)
+    windows = SharedWindows(plan, write_back=False)
+    values = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3]
+    due = [windows.push(value) for value in values]
+    assert [len(answers) for answers in due] == [0, 1, 0, 2] * 4
+    for row, answers in enumerate(due, start=1):
+        for number, end, answer in answers:
+            assert end == row
+            assert answer == max(values[max(0, row - (6, 8)[number]) : row])
+    assert counted.lifted == len(values)
+
+
+@pytest.mark.parametrize(("slicing", "partials"), [("pairs", 6), ("panes", 12), ("cutty", 3)])
+def test_the_slices_of_a_composite_slide(slicing: str, partials: int) -> None:
+    """
+    rows     1  2  3  4  5  6  7  8  9 10 11 12
+    5 / 4          (           )                     starts at 3, 7, 11, ends at 4, 8, 12
+    9 / 12         (                          )      starts at 3, ends at 12
+    """
+    plan = SharedPlan([Query(MAX, 5, 4), Query(MAX, 9, 12)], slicing)
+    assert (plan.composite, plan.partials) == (12, partials)
+    assert plan.punctuations == (3 if slicing == "cutty" else 0)
+
+
+def test_partial_aggregation_counts() -> None:
+    counted = largest()
+    plan = SharedPlan([Query(counted.monoid, 12, 12)])  # one slice per window: the final aggregation is free
+    windows = SharedWindows(plan)
+    windows.extend(list(range(120)))
+    assert counted.count == 10 * 11
+    assert counted.lifted == 120
+
+
+def test_queries_of_one_range_and_slide_are_one_span() -> None:
+    plan = SharedPlan([Query(MAX, 6, 2), Query(SUM, 6, 2), Query(MAX, 8, 4)])
+    assert plan.span_of == (0, 0, 1)
+    counted = largest()
+    plan = SharedPlan([Query(counted.monoid, 5), Query(counted.monoid, 5)])
+    windows = SharedWindows(plan, write_back=False)
+    alone = SharedWindows(SharedPlan([Query(counted.monoid, 5)]), write_back=False)
+    assert counted.of(lambda: windows.extend(list(range(30)))) == counted.of(lambda: alone.extend(list(range(30))))
+
+
+# ---- the drawing ----------------------------------------------------------------------------------------------------
+def test_a_plan_draws_itself() -> None:
+    plan = SharedPlan([Query(MAX, "5 min", "3 min", name="short"), Query(SUM, "9 min", "6 min")], slicing="cutty")
+    assert str(plan).splitlines() == [
+        "composite slide of 6 min, by cutty: 2 partials, 4 edges, 0 common; window of 3 partials; 2 punctuations",
+        "0      2 min  3 min  5 min  6 min",
+        "├──────┆──────┼──────┆──────┤",
+        "       short  Q2     short",
+        "short  max over 5 min every 3 min: 2 partials",
+        "Q2     sum over 9 min every 6 min: 3 partials",
+    ]
+
+
+@given(st.lists(st.tuples(LENGTHS, LENGTHS), min_size=1, max_size=30), st.sampled_from(list(SLICINGS)))
+def test_every_edge_of_a_short_plan_is_drawn(lengths: list[tuple[int, int]], slicing: str) -> None:
+    plan = SharedPlan([Query(MAX, length, step) for length, step in lengths], slicing)
+    drawn = str(plan)
+    assert drawn.startswith(f"composite slide of {plan.composite:,} rows, by {slicing}: ")
+    if plan.listable and len(plan.edges) <= 30:
+        ruler = [line for line in drawn.splitlines() if line.startswith("├")]
+        assert sum(line.count("┼") + line.count("┆") + line.count("┤") for line in ruler) == len(plan.edges)
+    assert all(len(line) < 200 for line in drawn.splitlines())
+
+
+def test_a_composite_slide_too_long_to_list_still_has_a_plan() -> None:
+    slides = [7, 11, 13, 17, 19, 23, 29, 31]
+    plan = SharedPlan([Query(MAX, 100, slide) for slide in slides])
+    assert plan.composite == math.prod(slides)
+    assert not plan.listable
+    assert "and so on" in str(plan)
+    with pytest.raises(ArgumentError, match=f"more than {MOST:,}"):
+        plan.edges  # noqa: B018
+    assert len(plan.edges_between(0, 77)) > 20
+
+
+# ---- wrong calls ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Query("max", 5), "monoid='max': expected a slidewise.Monoid"),
+        (lambda: Query(MAX, 0), "range=0: expected"),
+        (lambda: Query(MAX, 5, 0), "slide=0: expected"),
+        (lambda: Query(MAX, 2.5, 1.5), "range=2.5: expected a whole number or a duration"),
+        (lambda: Query(MAX, "5 min"), "slide=None: expected how often to answer"),
+        (lambda: Query(MAX, "5 min", 3), "slide=3: expected the kind of length that range='5 min' is"),
+        (lambda: Query(MAX, 5, name=""), "name='': expected a non-empty string"),
+        (lambda: SharedPlan([]), r"queries=\[\]: expected at least one Query"),
+        (lambda: SharedPlan(3), "queries=3: expected one or more Query"),
+        (lambda: SharedPlan([3]), "queries=3: expected Query values"),
+        (lambda: SharedPlan([Query(MAX, 5), Query(MAX, "1 s", "1 s")]), "by 'rows', 'time'; expected all by rows"),
+        (lambda: SharedPlan([Query(MAX, 5)], "slabs"), "slicing='slabs': expected one of 'panes', 'pairs', 'cutty'"),
+        (lambda: SharedWindows("plan"), "plan='plan': expected a SharedPlan"),
+        (lambda: SharedWindows(SharedPlan([Query(MAX, 5)]), "daba"), "final='daba': expected one of 'flatfit'"),
+        (lambda: SharedWindows(SharedPlan([Query(MAX, 5)]), "b_int", write_back=False), "write_back=False"),
+        (lambda: SharedWindows(SharedPlan([Query(CONCAT, 5)]), types=("float64",)), "types=.*does not compile"),
+        (lambda: SharedWindows(SharedPlan([Query(MAX, 5)])).push(1, 2), "times=<list of 1>: the plan counts rows"),
+        (lambda: SharedWindows(SharedPlan([Query(MAX, 5)])).advance(2), "time=2: rows have no times"),
+        (lambda: SharedWindows(SharedPlan([Query(MAX, "1 s", "1 s")])).push(1), "times=None: expected 1 integers"),
+        (lambda: SharedWindows(SharedPlan([Query(MAX, "1 s", "1 s")])).push(1, 1.5), "expected integers"),
+    ],
+)
+def test_wrong_calls_say_what_is_allowed(make: object, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        make()  # type: ignore[operator]
+
+
+def test_a_slicing_of_ones_own() -> None:
+    class Fine:
+        name, punctuates = "fine", False
+
+        def beats(self, query: Query) -> tuple[object, ...]:
+            return Pairs().beats(Query(query.monoid, 1, 1))
+
+        def partials(self, query: Query) -> int:
+            return query.length
+
+    plan = SharedPlan([Query(MAX, 5, 3)], Fine())  # type: ignore[arg-type]
+    assert plan.size == 5
