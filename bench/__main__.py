@@ -12,7 +12,18 @@ from rich.console import Console
 from bench.measure import RESULTS, ROOT
 from bench.report import show
 
-NAMES = ("arrays", "keyed", "structures", "stores", "mta", "sharing", "spark_batch", "spark_streaming")
+NAMES = (
+    "arrays",
+    "keyed",
+    "structures",
+    "stores",
+    "mta",
+    "frames",
+    "frames_buffers",
+    "sharing",
+    "spark_batch",
+    "spark_streaming",
+)
 
 
 def main() -> int:

@@ -21,6 +21,10 @@ class LateEventError(SlidewiseError):
     """An event came after its answer was given, where `late="error"`."""
 
 
+class BufferFull(SlidewiseError):
+    """A buffer of frames with a fixed capacity has no free cell; what it holds is as it was."""
+
+
 class LawError(SlidewiseError, AssertionError):
     """A monoid breaks one of its laws; the message names the law and the values."""
 

@@ -26,6 +26,7 @@ WINDOWS = {
         | sw.evict_while(lambda total, old: total.n - old.n >= 9, uses={"n": sw.count()}),
         "rows": sw.trailing(7),
     },
+    "frames": sw.frames.aggregate(sw.max("x"), 4, max_count=9),
 }
 
 

@@ -162,6 +162,9 @@ def check(place: Path, windows: str, rows: pa.Table) -> None:
     made = ds.dataset([str(place / "out" / name) for name in sorted(names)], format="parquet").to_table()
     made = made.filter(ds.field("k") != SENTINEL)
     expected = sw.slide(rows, [sw.sum("x"), sw.count()], WINDOWS[windows], by="k", order="t")
+    if windows == "frames":  # a stream holds the last of each key, which is open
+        keys = expected.column("k").to_pylist()
+        expected = expected.filter(pa.array([key == later for key, later in zip(keys, [*keys[1:], None], strict=True)]))
     assert_answers([made], expected, [name for name in expected.column_names if name != "t"])
 
 

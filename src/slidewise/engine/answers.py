@@ -30,11 +30,23 @@ class Answers:
 
 @dataclass(frozen=True)
 class Rows:
-    """Which window each answer is, where there is a row per window: its run, and its bounds in order or row numbers."""
+    """Which window each answer is, where there is a row per window: its run, and its bounds in order or row numbers.
+
+    `fragments` numbers the parts of a frame that was closed by force; None where none can be. `closed` says of frames
+    whether an event closed them, or the rows just ended.
+    """
 
     run: Any
     starts: Any
     ends: Any
+    fragments: Any = None
+    closed: Any = None
+
+    def take(self, places: Any) -> Rows:
+        """These rows, in this order."""
+        fragments = None if self.fragments is None else self.fragments[places]
+        closed = None if self.closed is None else self.closed[places]
+        return Rows(self.run[places], self.starts[places], self.ends[places], fragments, closed)
 
 
 def apart(

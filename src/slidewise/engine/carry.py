@@ -15,13 +15,16 @@ import numpy as np
 
 from slidewise.engine.answers import Answers, Rows, apart, inputs_of, sweep
 from slidewise.engine.columns import Column, frozen
+from slidewise.engine.framing import Framer
 from slidewise.engine.joint import joined
+from slidewise.engine.order import forever
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
 from slidewise.engine.policies import Enforcer
 from slidewise.engine.shared import Shared, run_shared, shared_work
-from slidewise.engine.steps import forever, whole_steps
+from slidewise.engine.steps import whole_steps
 from slidewise.engine.whole import lengths_of, peers
+from slidewise.frames.kind import Frame
 from slidewise.kernels.registers import HEAD, OWN, TAIL
 from slidewise.sharing.events import banks_of, places_for
 from slidewise.swag.bank import Bank
@@ -186,6 +189,7 @@ class Lane:
         self.dtype = np.float64 if plan.unit == "float" else np.int64
         self.enforcer = Enforcer(plan, window) if isinstance(window, DataWindow) else None
         self.policy = self.enforcer.bank() if self.enforcer is not None else None
+        self.framer = Framer(plan, window) if isinstance(window, Frame) else None
         self.ring = Bank(lambda n: (np.zeros(n, dtype=self.dtype),), compiled=True, own=bounds.REGISTERS - OWN)
         self.seen = np.zeros(0, dtype=np.int64)
         """Rows of each slot before the first that waits."""
@@ -196,7 +200,7 @@ class Lane:
         self.marks = np.zeros((0, 2), dtype=self.dtype)
         """The first and the last time of each slot's open session."""
         self.held = np.full(0, -1, dtype=np.int64)
-        """For rows that a slide policy saw before: how many of each slot it kept; -1 if it is to be asked."""
+        """For rows that a policy or the fold of frames saw before: how many of each slot it kept; -1 if it is asked."""
         self.asked = Asked()
         """What the last call of `events` came to, for outputs that windows share."""
 
@@ -208,6 +212,8 @@ class Lane:
     def add_slot(self) -> None:
         for bank in self.all_banks:
             bank.add()
+        if self.framer is not None:
+            self.framer.grow(self.ring.slots)
         if len(self.seen) < self.ring.slots:
             more = np.zeros(max(8, len(self.seen)), dtype=np.int64)
             self.seen, self.before, self.ahead = (
@@ -223,6 +229,8 @@ class Lane:
                 bank.copy(source, target)
         for state in (self.seen, self.before, self.ahead, self.marks):
             state[targets] = state[sources]
+        if self.framer is not None:
+            self.framer.copy(sources, targets)
 
     # ---- an answer per event ----
     def ready(self, times: Any, rows: int) -> int:
@@ -314,7 +322,9 @@ class Lane:
         self, columns: dict[str, Column], times: Any, runs: Runs, upto: Any, answer: bool, owned: tuple[Any, Any]
     ) -> tuple[Rows, list[Answers]]:
         first, last = runs.starts[:-1], runs.starts[1:]
-        if isinstance(self.window, Session):
+        if self.framer is not None:
+            rows, lo, hi, counts, keep = self._frames(self.framer, columns, times, runs, first, last, upto)
+        elif isinstance(self.window, Session):
             rows, lo, hi, counts, keep = self._sessions(times, runs, first, last, upto)
         elif self.window.rows is not None:
             rows, lo, hi, counts, keep = self._row_steps(runs, first, last)
@@ -369,6 +379,16 @@ class Lane:
         mine = regs[runs.slots]
         keep = np.where(mine[:, bounds.STARTED] > 0, mine[:, bounds.NEXT_LO] - mine[:, TAIL] + last, last)
         return Rows(np.repeat(np.arange(len(runs)), counts), starts, ends), lo, hi, counts, keep
+
+    def _frames(
+        self, framer: Framer, columns: dict[str, Column], times: Any, runs: Runs, first: Any, last: Any, upto: Any
+    ) -> tuple[Any, ...]:
+        """The frames that end in these rows; of rows that the fold saw before, those that it `held` go in uncut."""
+        held = self.held[runs.slots]
+        asked = np.where(held >= 0, first, last)
+        table = np.stack([runs.slots, np.asarray(runs.fresh, dtype=np.int64), first, asked], axis=1)
+        rows, lo, hi, counts = framer.frames(columns, times, table, upto, forever(self.plan))
+        return rows, lo, hi, counts, last - np.where(held >= 0, np.minimum(held, last - first), framer.rows(runs.slots))
 
     def _row_steps(self, runs: Runs, first: Any, last: Any) -> tuple[Any, ...]:
         width, step = self.plan.extent(self.window), int(self.window.step or 1)

@@ -23,22 +23,26 @@ from slidewise.engine.arrivals import Stretches, stretches
 from slidewise.engine.carry import Runs
 from slidewise.engine.keyed import NO_RUNS, NO_TIMES, KeyedWindows
 from slidewise.engine.keys import BEGINNING, key_of, values_of
+from slidewise.engine.order import forever
 from slidewise.engine.origins import ORIGIN, ROW
-from slidewise.engine.plan import END, START, Plan
-from slidewise.engine.steps import forever
+from slidewise.engine.plan import CLOSED, END, START, Plan
+from slidewise.frames.kind import Frame, Silence
 
 OP, VERSION = "op", "version"
 """The columns of a changelog beside the rows' own: what happens to the row, and in which commit."""
+
+NTH = "__nth"
 
 INSERTED, WITHDRAWN, RENEWED, DELETED = "+I", "-U", "+U", "-D"
 
 
 @dataclass(frozen=True)
 class Provisional:
-    """Answers as of now: a table, and what tells its rows apart."""
+    """Answers as of now: a table, what tells its rows apart, and what may change of them."""
 
     table: pa.Table
     names: tuple[str, ...]
+    answers: tuple[str, ...]
 
 
 def provisional(windows: KeyedWindows, touched: pa.Table, *, changed_only: bool = False) -> Provisional:
@@ -47,16 +51,20 @@ def provisional(windows: KeyedWindows, touched: pa.Table, *, changed_only: bool 
     `changed_only` leaves out rows whose answers are those of the row before.
     """
     waiting = _rows_of(windows, touched)
+    answers = tuple(output.name for output in windows.plan.outputs)
     if windows.plan.per_event:
         parts = _events(windows, waiting, changed_only)
         names: tuple[str, ...] = (ORIGIN, ROW)
     else:
         parts = _steps(windows, waiting, touched)
         names = (*windows.plan.by, START, END)
-    return Provisional(pa.concat_tables(parts) if parts else pa.table({}), names)
+        if isinstance(windows.plan.windows[0], Frame):
+            parts, names = _numbered(parts, windows.plan.by), (*windows.plan.by, START, NTH)
+            answers += (CLOSED, *(field.name for field in windows.plan.window_fields()[1:]))
+    return Provisional(pa.concat_tables(parts) if parts else pa.table({}), names, answers)
 
 
-def changelog(before: Provisional, after: Provisional, answers: list[str], version: int) -> pa.Table | None:
+def changelog(before: Provisional, after: Provisional, version: int) -> pa.Table | None:
     """What turns the one into the other: withdrawn and deleted rows first, then renewed and inserted ones."""
     if not before.table.num_rows and not after.table.num_rows:
         return None
@@ -66,7 +74,7 @@ def changelog(before: Provisional, after: Provisional, answers: list[str], versi
     there = np.nonzero(both)[0]
     then = np.array([place[int(code)] for code in new[there]], dtype=np.int64)
     same = np.ones(len(there), dtype=np.bool_)
-    for name in answers if len(there) else ():
+    for name in after.answers if len(there) else ():
         same &= _equal(before.table.column(name).take(pa.array(then)), after.table.column(name).take(pa.array(there)))
     parts = [
         _marked(before.table, np.nonzero(~np.isin(old, known))[0], DELETED, version),
@@ -78,16 +86,39 @@ def changelog(before: Provisional, after: Provisional, answers: list[str], versi
     return pa.concat_tables(found) if found else None
 
 
+def ended(windows: KeyedWindows, final: pa.Table | None, version: int) -> pa.Table | None:
+    """Of frames that became final: those that no event closed, only a silence, are closed now.
+
+    Where a gap is what closes, a row that waits may have closed one before the watermark did; that was said then.
+    """
+    if final is None or CLOSED not in final.column_names:
+        return None
+    silent = final.filter(pc.invert(final.column(CLOSED)))
+    if isinstance(windows.plan.windows[0], Silence) and windows.pending is not None:
+        silent = silent.filter(pa.array(~_has_key_of(silent, windows.pending, windows.plan.by)))
+    if not silent.num_rows:
+        return None
+    rows, at = np.arange(silent.num_rows), silent.column_names.index(CLOSED)
+    closed = silent.set_column(at, CLOSED, pa.array(np.ones(silent.num_rows, dtype=np.bool_)))
+    return pa.concat_tables([_marked(silent, rows, WITHDRAWN, version), _marked(closed, rows, RENEWED, version)])
+
+
 # ---- what would be answered now ----
 def _rows_of(windows: KeyedWindows, touched: pa.Table) -> pa.Table | None:
     """The waiting rows of the keys that these rows have."""
     waiting, by = windows.pending, windows.plan.by
     if waiting is None or not by:
         return waiting
-    columns = [pa.chunked_array([*waiting.column(n).chunks, *touched.column(n).chunks]) for n in by]
-    codes, _ = key_codes(columns, waiting.num_rows + touched.num_rows)
-    mine = np.isin(codes[: waiting.num_rows], codes[waiting.num_rows :])
-    return waiting.filter(pa.array(mine))
+    return waiting.filter(pa.array(_has_key_of(waiting, touched, by)))
+
+
+def _has_key_of(rows: pa.Table, others: pa.Table, by: tuple[str, ...]) -> Any:
+    """Which rows have the key of some of the others."""
+    if not by or not rows.num_rows:
+        return np.full(rows.num_rows, others.num_rows > 0)
+    columns = [pa.chunked_array([*rows.column(n).chunks, *others.column(n).chunks]) for n in by]
+    codes, _ = key_codes(columns, rows.num_rows + others.num_rows)
+    return np.isin(codes[: rows.num_rows], codes[rows.num_rows :])
 
 
 def _ahead(windows: KeyedWindows, part: Stretches, first: bool) -> Runs:
@@ -168,6 +199,20 @@ def _steps(windows: KeyedWindows, waiting: pa.Table | None, touched: pa.Table) -
     return made
 
 
+def _numbered(parts: list[pa.Table], by: tuple[str, ...]) -> list[pa.Table]:
+    """Frames of one key that begin at the same time, told apart by a number."""
+    table = pa.concat_tables(parts) if parts else pa.table({})
+    if not table.num_rows:
+        return []
+    codes, _ = key_codes([table.column(name) for name in (*by, START)], table.num_rows)
+    places = np.argsort(codes, kind="stable")
+    ordered = codes[places]
+    first = np.searchsorted(ordered, ordered, side="left")
+    nth = np.empty(len(codes), dtype=np.int64)
+    nth[places] = np.arange(len(codes)) - first
+    return [table.append_column(NTH, pa.array(nth))]
+
+
 def _named(plan: Plan, keys: list[list[Any]], runs: list[int]) -> dict[str, pa.Array]:
     """The key of each run, as answers spell it."""
     spelled = [[values_of(key_of((value,)))[0] for value in column] for column in keys]
@@ -183,7 +228,7 @@ def _with_quiet(
     mine = touched.select(by).group_by(list(by)).aggregate([]) if by else touched.slice(0, 1)
     columns = [mine.column(name).to_pylist() for name in by]
     found = windows.keys.find(columns, mine.num_rows)
-    has_rows = windows.keys.find(keys, len(runs)) if len(runs) else NO_TIMES
+    has_rows = windows.keys.find(keys, len(runs))[~runs.fresh] if len(runs) else NO_TIMES
     _, first = np.unique(found, return_index=True)  # zeros of either sign are one key
     quiet = first[(found[first] >= 0) & ~np.isin(found[first], has_rows)]
     slots = windows.carry.copies(found[quiet])

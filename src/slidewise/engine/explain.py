@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from slidewise.engine.framing import Framer
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
 from slidewise.engine.policies import Enforcer
 from slidewise.engine.shared import Shared, shared_work
+from slidewise.frames.kind import Frame
 from slidewise.sharing.events import SLICE
 from slidewise.windows.policy import Adwin, DataWindow
 
@@ -18,6 +20,7 @@ def explain_plan(plan: Plan) -> str:
     order = f"ordered by {', '.join(plan.order)}" if plan.order else "taken as they come"
     groups = f"grouped by {', '.join(plan.by)}" if plan.by else "one group"
     policies = [explain_policy(plan, window) for window in plan.windows if isinstance(window, DataWindow)]
+    policies += [explain_frames(plan, window) for window in plan.windows if isinstance(window, Frame)]
     shared = [explain_shared(one) for one in shared_work(plan)[0]]
     outputs = [explain_output(output) for output in plan.outputs]
     return "\n".join([f"rows: {order}, {groups}", *policies, *outputs, *shared])
@@ -44,6 +47,16 @@ def explain_policy(plan: Plan, window: DataWindow) -> str:
     if isinstance(window, Adwin):
         search = "amta cuts the window at O(log n) places and compares the means of older and newer events"
     return f"policy: {window!r}, {speed}: after each event {search}; answers are swept over what stays"
+
+
+def explain_frames(plan: Plan, window: Frame) -> str:
+    """What cuts the frames, at which speed."""
+    framer = Framer(plan, window)
+    speed = f"object mode ({framer.why or 'its columns are not machine numbers'})"
+    if framer.code.compiled:
+        speed = f"compiled (state: {', '.join(framer.code.fields)})"
+    where = "every row is in a frame" if window.whole else "rows between frames are in none"
+    return f"frames: {window!r}, {speed}: one step per row, {where}; answers are swept over each frame"
 
 
 def explain_output(output: Output) -> str:

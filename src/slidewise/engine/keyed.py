@@ -37,8 +37,9 @@ from slidewise.engine.memory import (
     recall,
     remembers,
 )
+from slidewise.engine.order import forever, window_columns
 from slidewise.engine.origins import ORIGIN, ROW, WAITS, Origins
-from slidewise.engine.plan import Plan
+from slidewise.engine.plan import CLOSED, Plan
 from slidewise.engine.reach import reach_of
 from slidewise.errors import SnapshotError
 
@@ -115,8 +116,7 @@ class KeyedWindows:
         before = self._applied_to()
         self.watermark = max(self.watermark, watermark)
         made = self._answer(answer, None) if self._applied_to() > before else None
-        self._forget_keys()
-        return made
+        return self._joined([made, self._forget_keys(answer)])
 
     def resume(self, ledger: Ledger) -> None:
         """Put the rows up to a ledger's watermark into the windows as they were then; before any other `advance`."""
@@ -156,7 +156,7 @@ class KeyedWindows:
             times = times[times > self.watermark - self.reach.ahead]
             found += [int(times.min()) + self.reach.ahead] if len(times) else []
         newest = self.keys.newest[self.keys.slots]
-        if len(newest) and not self.plan.per_event and not self.reach.numbers:
+        if len(newest) and not self.plan.per_event and not self.reach.numbers and not self.reach.lasting:
             found.append(int(newest.min()) + self.reach.width)  # a session ends
         elif len(newest) and self._outlives is not None and (self.reach.ahead_rows or not found):
             found.append(int(newest.min() if self.reach.ahead_rows else newest.max()) + self._outlives)
@@ -166,6 +166,11 @@ class KeyedWindows:
     def _outlives(self) -> Any:
         """How long after its newest row a key is forgotten; None: never."""
         return self.idle if self.reach.lasting else self.reach.width
+
+    @property
+    def frames(self) -> bool:
+        """True if windows are frames, which a silence may end without a row."""
+        return self.carry.lanes[0].framer is not None
 
     @property
     def keys_alive(self) -> int:
@@ -193,13 +198,16 @@ class KeyedWindows:
         rows = self._take_final()
         parts: list[pa.Table | None] = []
         for part in () if rows is None else stretches(self.plan, rows, self.times(rows), self.idle):
-            self._forget_silent(part)
+            parts.append(self._forget_silent(part, answer))
             if self.plan.per_event:
                 parts.append(self._answer_events(part, answer, ledger))
             else:
                 parts.append(self._answer_steps(part, answer, ledger))
         if not parts and not self.plan.per_event and not self.reach.numbers:
             parts = [self._answer_steps(None, answer, ledger)]
+        return self._joined(parts)
+
+    def _joined(self, parts: list[pa.Table | None]) -> pa.Table | None:
         found = [part for part in parts if part is not None]
         return pa.concat_tables(found) if found else None
 
@@ -315,6 +323,8 @@ class KeyedWindows:
         after = None if self.reach.numbers else self.from_time
         upto = np.full(len(everyone), self.watermark + (1 if self.reach.at_once else 0))  # a session ends before it
         windows, answers = self.carry.steps(columns, times, everyone, upto, answer=answer, ends=(after, None))
+        for lane in self.carry.lanes:
+            lane.held[:] = -1
         history = None
         if part is not None:
             history = self.origins.seeded(part.rows)
@@ -330,12 +340,10 @@ class KeyedWindows:
         return table.filter(pa.array(~history[ends_at]))
 
     def window_rows(self, keys: dict[str, pa.Array], windows: Rows, answers: list[Answers]) -> pa.Table:
-        """A row per window: its key, its bounds, its answers."""
-        made = dict(keys)
-        for field, bound in zip(self.plan.window_fields(), (windows.starts, windows.ends), strict=True):
-            made[field.name] = pa.array(bound)
-            if not self.reach.numbers:
-                made[field.name] = made[field.name].view(pa.timestamp("us", tz=field.type.tz)).cast(field.type)
+        """A row per window: its key, its bounds, whether an event closed it if it is a frame, its answers."""
+        made = {**keys, **window_columns(self.plan, windows)}
+        if windows.closed is not None:
+            made[CLOSED] = pa.array(windows.closed)
         return with_answers(pa.table(made), answers)
 
     def _with_idle(self, runs: Runs) -> Runs:
@@ -351,26 +359,47 @@ class KeyedWindows:
         )
 
     # ---- forgetting ----
-    def _forget_keys(self) -> None:
-        """Give up the keys whose windows have emptied, or that were silent for too long."""
-        if self._outlives is None or not len(self.keys):
-            return
-        slots = self.keys.slots
-        self._forget(slots[self.keys.newest[slots] + self._outlives <= self.watermark])
+    def _forget_keys(self, answer: bool) -> pa.Table | None:
+        """Give up the keys whose windows have emptied, or that were silent for too long; what these still answer."""
+        if not len(self.keys):
+            return None
+        slots, framer = self.keys.slots, self.carry.lanes[0].framer
+        gone = np.zeros(len(slots), dtype=np.bool_)
+        if self._outlives is not None:
+            gone = self.keys.newest[slots] + self._outlives <= self.watermark
+        if framer is not None:
+            gone |= framer.is_initial(slots)
+        return self._forget(slots[gone], answer)
 
-    def _forget_silent(self, part: Stretches) -> None:
-        """Keys that come back after too long a silence begin anew."""
+    def _forget_silent(self, part: Stretches, answer: bool) -> pa.Table | None:
+        """Keys that come back after too long a silence begin anew; what their windows still answer."""
         if self.idle is None:
-            return
+            return None
         slots = self.keys.find(part.keys(self.plan.by), len(part))
         there = slots >= 0
         silent = part.times[part.starts[:-1]][there] - self.keys.newest[slots[there]] > self.idle
-        self._forget(slots[there][silent])
+        return self._forget(slots[there][silent], answer)
 
-    def _forget(self, slots: Any) -> None:
-        if len(slots):
-            self.origins.forget(slots)
-            self.keys.forget(slots)
+    def _forget(self, slots: Any, answer: bool) -> pa.Table | None:
+        if not len(slots):
+            return None
+        left = self._cut_frames(slots, answer)
+        self.origins.forget(slots)
+        self.keys.forget(slots)
+        return left
+
+    def _cut_frames(self, slots: Any, answer: bool) -> pa.Table | None:
+        """The frames that are open in these slots: nothing can close them any more but the silence."""
+        if self.carry.lanes[0].framer is None:
+            return None
+        runs = Runs(slots, np.zeros(len(slots), dtype=np.bool_), np.zeros(len(slots) + 1, dtype=np.int64))
+        upto = np.full(len(slots), forever(self.plan))
+        ends = (self.from_time, None)
+        windows, answers = self.carry.steps(self.plan.enter_nothing(), NO_TIMES, runs, upto, answer=answer, ends=ends)
+        if not len(windows.run):
+            return None
+        table = self.window_rows(self.keys.columns(slots[windows.run]), windows, answers)
+        return table if self.from_time == BEGINNING else table.filter(pa.array(windows.ends > self.from_time))
 
     def is_dead(self, origin: int) -> bool:
         """True if no row of an origin matters any more; O(1) for windows by time, O(rows) for windows of rows."""

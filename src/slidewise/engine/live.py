@@ -3,7 +3,7 @@
     push(x) = insert(x), drop what has left the window, query()
 
 With `include_current=False` the newest event waits outside: it enters when the next one comes, so that no answer holds
-its own event. A session is dropped as a whole when the first event after its gap comes.
+its own event. A session is dropped as a whole when the first event after its gap comes, a frame when one closes it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from slidewise.engine.events import ACCEPTS, fitting, kind_of_value, nanos, place, python_value
 from slidewise.engine.fed import Fed
+from slidewise.engine.live_fold import LiveFold, axis_of
 from slidewise.engine.live_policy import LivePolicy, provisional_policy
 from slidewise.engine.live_start import in_memory, in_store, refuse_at_once
 from slidewise.engine.plan import used_by
@@ -20,6 +21,7 @@ from slidewise.engine.slices import SliceTimes, in_slices
 from slidewise.engine.stored import NAME, StoredState, new_state
 from slidewise.engine.times import NearTimes, Times, far_times
 from slidewise.errors import ArgumentError, bad, listed, shown, whole
+from slidewise.frames.kind import Frame
 from slidewise.monoids.aggregate import Aggregate
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
@@ -27,7 +29,7 @@ from slidewise.store.base import Store
 from slidewise.swag.amta import LEVELS, Amta
 from slidewise.swag.choose import Choice, check_name
 from slidewise.windows.policy import DataWindow
-from slidewise.windows.window import Around, Between, Session, Trailing, Window
+from slidewise.windows.window import Around, Axis, Between, Session, Trailing, Window
 
 
 class LiveWindow:
@@ -38,8 +40,9 @@ class LiveWindow:
     aggregate
         An unbound aggregate, e.g. ``sw.max()`` or ``sw.aggregate(my_monoid)``.
     window
-        ``sw.trailing(1000)``, ``sw.trailing("5 min")``, ``sw.expanding()``, ``sw.session("30 s")``, or a slide policy:
-        ``sw.evict_while(...)``, ``sw.adwin()``.
+        ``sw.trailing(1000)``, ``sw.trailing("5 min")``, ``sw.expanding()``, ``sw.session("30 s")``, a slide policy:
+        ``sw.evict_while(...)``, ``sw.adwin()``; or a frame, ``sw.frames.delta(2.0)``: the answer is that of the frame
+        which the newest event is in, so far. Late events and closed frames are what `sw.frames.Buffer` is for.
     algorithm
         ``"auto"`` or a name from `slidewise.swag.ALGORITHMS`.
     store
@@ -74,10 +77,8 @@ class LiveWindow:
         name: str = NAME,
     ) -> None:
         self._fed = Fed(aggregate)
-        if not isinstance(window, Window) or not (window.per_event or isinstance(window, Session)):
-            raise bad(
-                "window", window, "a per-event window, e.g. sw.trailing(1000) or sw.trailing('5 min'), or a session"
-            )
+        if not isinstance(window, Window) or not (window.per_event or isinstance(window, Session | Frame)):
+            raise bad("window", window, "a per-event window, e.g. sw.trailing(1000), a session or a frame")
         if isinstance(window, Around | Between):
             raise bad("window", window, "a window that does not look ahead, e.g. sw.trailing('5 min')")
         if window.ties == "together":
@@ -103,6 +104,11 @@ class LiveWindow:
         self._provisional = False
         """The policy has seen nulls only, and does not know yet what values will be."""
         self._uses = [Fed(one, f"uses[{name!r}]") for name, one in used_by(window, (), plain=True)]
+        self._fold = LiveFold(window, kind) if isinstance(window, Frame) else None
+        if self._fold is not None and self._fold.fed is not None:
+            self._uses = [self._fold.fed]
+        self._axis: Axis | None = None if isinstance(window, Frame) else window.axis
+        """What times are; of frames the first event tells."""
         refuse_at_once(self._fed, algorithm, kind)
         self._stored = store if store is None or isinstance(store, StoredState) else new_state(store, name)
         try:
@@ -133,8 +139,12 @@ class LiveWindow:
         return self._whole(self._push, *self._entering(value, time))
 
     def insert(self, value: Any, time: object = None) -> None:
-        """Insert an event without dropping any."""
-        self._whole(self._insert, *self._entering(value, time))
+        """Insert an event without dropping any; one that ends a frame ends it all the same."""
+        value, now = self._entering(value, time)
+        if self._fold is not None:
+            self._whole(self._frame, self._fold, value, now)
+            return
+        self._whole(self._insert, value, now)
 
     def evict(self) -> None:
         """Drop the oldest event; IndexError if there is none."""
@@ -143,11 +153,16 @@ class LiveWindow:
     def evict_many(self, n: int) -> None:
         """Drop the n oldest events; IndexError if there are fewer."""
         n = whole("n", n, least=0)
+        if self._fold is not None and n:
+            raise ArgumentError(f"evict_many({n}): {self.window!r} is cut by its events; nothing else may leave")
         if n > len(self):
             raise IndexError(f"evict_many({n}) from a window of {len(self)}" if n > 1 else "evict from an empty window")
         self._whole(self._evict, n)
 
     def _push(self, value: Any, now: Any) -> Any:
+        if self._fold is not None:
+            self._frame(self._fold, value, now)
+            return self._answer()
         if isinstance(self.window, Session):
             self._close_session(now)
         self._insert(value, now)
@@ -158,6 +173,16 @@ class LiveWindow:
         else:
             self._evict(self._expired(now))
         return self._answer()
+
+    def _frame(self, fold: LiveFold, value: Any, now: Any) -> None:
+        """Empty the window if the event ends what it holds; put the event in if it is in a frame."""
+        ends, inside = fold.take(value, self._events, now)
+        if ends:
+            self._drop(len(self))
+        if inside:
+            self._insert(value, now)
+        else:
+            self._events, self._newest = self._events + 1, now
 
     def _evict(self, n: int) -> None:
         if self._policy is not None:
@@ -319,12 +344,15 @@ class LiveWindow:
             return step(*arguments)
         stored.ready()
         before = self._events, self._newest, self._waiting, self._nulls_before
+        fold = None if self._fold is None else (self._fold.state, self._fold.full)
         marked = stored.mark()
         try:
             return step(*arguments)
         except BaseException:
             stored.back_to(marked)
             self._events, self._newest, self._waiting, self._nulls_before = before
+            if self._fold is not None and fold is not None:
+                self._fold.state, self._fold.full = fold
             self._renew_policy()
             raise
 
@@ -443,16 +471,21 @@ class LiveWindow:
             kind = kind_of_value(value)
             self._start(self._fed.monoid(kind, type(value).__name__), kind)
             self._start_policy(kind)
+            if self._fold is not None:
+                self._fold.start(kind)
             self._kind = kind
         return fitting(value, self._kind or "object")
 
     def _time(self, time: object) -> Any:
-        if self.window.axis == "rows":
+        if isinstance(self.window, Frame) and self._axis is None:
+            self._axis = axis_of(self.window, time)
+        if self._axis == "rows":
             if time is not None:
-                raise bad("time", time, f"no time: {self.window!r} counts rows")
+                counts = "counts rows" if self.window.axis == "rows" else "had events without a time before"
+                raise bad("time", time, f"no time: {self.window!r} {counts}")
             return None
-        now = nanos(time) if self.window.by_time else place(time)
-        if self.window.by_time and self._stored is not None and not -(2**63) <= now < 2**63:
+        now = nanos(time) if self._axis == "time" else place(time)
+        if self._axis == "time" and self._stored is not None and not -(2**63) <= now < 2**63:
             raise bad("time", time, "a time from 1677 to 2262: a store keeps nanoseconds in 64 bits")
         if self._newest is not None and now < self._newest:
             raise ArgumentError(f"time={shown(time)}: is before the newest event; expected times that never fall")

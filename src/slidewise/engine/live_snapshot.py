@@ -11,6 +11,7 @@ from slidewise.engine.snapshot import pack, unpack
 from slidewise.engine.stored import StoredState
 from slidewise.engine.times import NearTimes
 from slidewise.errors import ArgumentError, SnapshotError
+from slidewise.frames.stored import CODE, frame_from_dict, is_frame
 from slidewise.monoids.aggregate import Aggregate
 from slidewise.monoids.codec import codec_of, decode_plain, encode_plain, partial_schema
 from slidewise.monoids.condition import Condition
@@ -62,7 +63,15 @@ def _header(live: LiveWindow) -> dict[str, Any]:
         "waiting": None if live._waiting is None else encode_plain(live._waiting).decode(),
         "nulls_before": live._nulls_before,
         "events": live._events,
+        **_frame_header(live),
     }
+
+
+def _frame_header(live: LiveWindow) -> dict[str, Any]:
+    """Where the fold of frames stands; nothing for other windows."""
+    if live._fold is None:
+        return {}
+    return {"axis": live._axis, "fold": encode_plain((live._fold.state, live._fold.full)).decode()}
 
 
 # ---- in a store -----------------------------------------------------------------------------------------------------
@@ -151,6 +160,9 @@ def _place(live: LiveWindow, header: dict[str, Any]) -> None:
     live._newest = header["newest"]
     live._nulls_before = header["nulls_before"]
     live._events = header.get("events", 0)
+    if live._fold is not None:
+        live._axis = header["axis"]
+        live._fold.state, live._fold.full = decode_plain(header["fold"].encode())
     if header["waiting"] is not None:
         live._waiting = decode_plain(header["waiting"].encode())
 
@@ -166,8 +178,10 @@ def _window_of(header: dict[str, Any], window: Window | None) -> Window:
     if window is None:
         if is_code(stored):
             raise ArgumentError("window=None: the snapshot is of a slide policy, which is code; hand its window in")
+        if stored.get("window") in CODE:
+            raise ArgumentError("window=None: the snapshot is of a frame that holds code; hand its window in")
         try:
-            return from_dict(stored)
+            return frame_from_dict(stored) if is_frame(stored) else from_dict(stored)
         except (KeyError, TypeError) as error:
             raise SnapshotError(f"the snapshot does not fit this version: {error}") from error
     if not isinstance(window, Window) or window.to_dict() != stored:

@@ -14,6 +14,7 @@ from slidewise.engine.output import make_ops
 from slidewise.engine.slices import Slices
 from slidewise.engine.stored import StoredState
 from slidewise.errors import ArgumentError
+from slidewise.frames.kind import Frame
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.choose import Choice, choose
@@ -25,7 +26,7 @@ def in_memory(
 ) -> tuple[Choice, Any]:
     """The rung of the ladder, and an empty window of it: of events, or of slices of them."""
     # A tally alone cannot be read back from a snapshot; with one, the window keeps its events.
-    whole_only = isinstance(window, Expanding | Session) and monoid.tally is None
+    whole_only = isinstance(window, Expanding | Session | Frame) and monoid.tally is None
     choice = choose(monoid, algorithm=algorithm, whole_only=whole_only, exact=_exact(fed, monoid, kind))
     if sliced:
         return choice, Slices(choice.structure, monoid)

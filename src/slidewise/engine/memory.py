@@ -1,6 +1,6 @@
 """What is remembered of windows whose rows are gone: a ledger, a row per key, as of one watermark.
 
-    key columns │ rows of the key so far │ its newest time │ of each window that needs it: {rows, totals, session}
+    key columns │ rows of the key so far │ its newest time │ of each window that needs it: {rows, totals, session, fold}
 
 `expanding` and `session` are one total, a step of rows is a number, a slide policy is how many rows it holds: none of
 them can be had again from the rows that later answers cover, so each is written down. Plain numbers are columns of
@@ -16,9 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from slidewise.engine.carry import Carry, Lane
+from slidewise.engine.framing import Framer
 from slidewise.engine.output import Output
 from slidewise.engine.reach import is_folded
 from slidewise.errors import SnapshotError
+from slidewise.frames.fold import REGISTERS
+from slidewise.frames.kind import Frame
 from slidewise.kernels.registers import BASE, HEAD, LAST, TAIL
 from slidewise.monoids.codec import codec_of, decode_plain, encode_plain
 from slidewise.swag.bank import Bank
@@ -47,7 +50,9 @@ def memory_of(carry: Carry, slots: Any) -> pa.Array | None:
         if isinstance(lane.window, Session):
             for k, name in enumerate(("first", "last")):
                 columns[f"{number}_{name}"] = pa.array(np.ascontiguousarray(lane.marks[slots, k]))
-        for output, bank in _totals(lane):
+        if lane.framer is not None:
+            columns |= {f"{number}_{name}": column for name, column in _fold_of(lane.framer, slots).items()}
+        for output, bank in _totals(carry, lane):
             at = f"{number}_{output.name}_"
             columns[f"{at}valued"] = pa.array(_register(bank, slots, LAST) >= _register(bank, slots, HEAD))
             columns |= {at + field: values for field, values in _partials(output, bank, slots).items()}
@@ -65,7 +70,9 @@ def recall(carry: Carry, slots: Any, memory: pa.StructArray) -> None:
             lane.ahead[slots] = 0
             if isinstance(lane.window, Session):
                 _open_session(lane, slots, rows, memory, number)
-            for output, bank in _totals(lane):
+            if lane.framer is not None:
+                _set_fold(lane.framer, slots, memory, number)
+            for output, bank in _totals(carry, lane):
                 at = f"{number}_{output.name}_"
                 valued = memory.field(f"{at}valued").to_numpy(zero_copy_only=False)
                 _put(output, bank, slots, lambda field, at=at: memory.field(at + field))
@@ -75,8 +82,8 @@ def recall(carry: Carry, slots: Any, memory: pa.StructArray) -> None:
 
 
 def held_by_policies(carry: Carry, memory: pa.StructArray) -> list[tuple[Lane, Any]]:
-    """Of each slide policy: how many rows its windows held."""
-    found = [(number, lane) for number, lane in _lanes(carry) if isinstance(lane.window, DataWindow)]
+    """Of each slide policy, and each kind of frame: how many rows its windows held."""
+    found = [(number, lane) for number, lane in _lanes(carry) if isinstance(lane.window, DataWindow | Frame)]
     return [(lane, memory.field(f"{number}_rows").to_numpy()) for number, lane in found]
 
 
@@ -84,6 +91,8 @@ def lane_rows(lane: Lane, slots: Any) -> Any:
     """How many rows the windows of these slots hold now."""
     if lane.policy is not None:
         return _register(lane.policy, slots, TAIL) - _register(lane.policy, slots, HEAD)
+    if lane.framer is not None:
+        return lane.framer.rows(slots)
     if not isinstance(lane.window, Session):
         return lane.before[slots]
     mine = lane.ring.regs[slots]
@@ -92,15 +101,39 @@ def lane_rows(lane: Lane, slots: Any) -> Any:
 
 def _lanes(carry: Carry) -> Iterator[tuple[int, Lane]]:
     for number, lane in enumerate(carry.lanes):
-        if isinstance(lane.window, DataWindow) or is_folded(carry.plan, lane.window):
+        if isinstance(lane.window, DataWindow | Frame) or is_folded(carry.plan, lane.window):
             yield number, lane
 
 
-def _totals(lane: Lane) -> Iterator[tuple[Output, Bank]]:
-    """The outputs that are one total each, those that share their work as one; a policy has its rows instead."""
-    if not isinstance(lane.window, DataWindow):
+def _totals(carry: Carry, lane: Lane) -> Iterator[tuple[Output, Bank]]:
+    """The outputs that are one total each, those that share their work as one; other windows have rows instead."""
+    if is_folded(carry.plan, lane.window):
         for (output, _), bank in zip(lane.work, lane.banks, strict=True):
             yield output, bank
+
+
+def _fold_of(framer: Framer, slots: Any) -> dict[str, pa.Array]:
+    """Where the fold of frames stands."""
+    found = {f"register{k}": pa.array(np.ascontiguousarray(framer.regs[slots, k])) for k in range(REGISTERS)}
+    found |= {f"mark{k}": pa.array(np.ascontiguousarray(framer.marks[slots, k])) for k in range(2)}
+    if framer.code.compiled:
+        return found | {f"state{k}": pa.array(column[slots]) for k, column in enumerate(framer.cols)}
+    stored = [encode_plain(framer.cols[0][slot]) for slot in slots.tolist()]
+    return found | {"state0": pa.array(stored, type=pa.large_binary())}
+
+
+def _set_fold(framer: Framer, slots: Any, memory: pa.StructArray, number: int) -> None:
+    for k in range(REGISTERS):
+        framer.regs[slots, k] = memory.field(f"{number}_register{k}").to_numpy()
+    for k in range(2):
+        framer.marks[slots, k] = memory.field(f"{number}_mark{k}").to_numpy()
+    for k, column in enumerate(framer.cols):
+        stored = memory.field(f"{number}_state{k}")
+        if framer.code.compiled:
+            column[slots] = stored.to_numpy(zero_copy_only=False)
+            continue
+        for slot, state in zip(slots.tolist(), stored.to_pylist(), strict=True):
+            column[slot] = decode_plain(state)
 
 
 def _open_session(lane: Lane, slots: Any, rows: Any, memory: pa.StructArray, number: int) -> None:

@@ -20,9 +20,11 @@ from slidewise.errors import ArgumentError
 from slidewise.windows.window import Between, Trailing, Window
 
 if TYPE_CHECKING:
+    from slidewise.engine.answers import Rows
     from slidewise.engine.plan import Plan
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
+FOREVER = HIGHEST
 FARTHEST = 2.0**52
 """Windows with a step along floats are numbered from 0 to at most this far, so that their bounds are exact enough."""
 
@@ -121,6 +123,11 @@ def _time_unit(windows: Sequence[Window], name: str, arrow: pa.DataType | None) 
     return "ns" if finest == "ns" else "us"
 
 
+def forever(plan: Plan) -> Any:
+    """After all times, in the type of the order."""
+    return np.inf if plan.unit == "float" else FOREVER
+
+
 # ---- the values -----------------------------------------------------------------------------------------------------
 def order_values(plan: Plan, column: pa.ChunkedArray | pa.Array) -> Any:
     """The first order column in the plan's unit, checked; None if no window needs it."""
@@ -170,6 +177,13 @@ def bound_column(plan: Plan, values: Any, arrow: pa.DataType) -> pa.Array:
             f"order={plan.order[0]!r}: is of type {arrow}, too narrow for the bounds of {plan.windows[0]!r} ({error}); "
             "expected a wider type, e.g. int64"
         ) from error
+
+
+def window_columns(plan: Plan, rows: Rows) -> dict[str, pa.Array]:
+    """The columns that say which window a row is."""
+    bounds = (rows.starts, rows.ends, *([] if rows.fragments is None else [rows.fragments]))
+    fields = plan.window_fields()
+    return {field.name: bound_column(plan, part, field.type) for field, part in zip(fields, bounds, strict=True)}
 
 
 def bound_values(column: Column, arrow: pa.DataType, unit: str, *, upper: bool) -> tuple[Any, Any]:

@@ -18,6 +18,7 @@ from slidewise.engine.enter import Derived, derived, derived_mask, derived_posit
 from slidewise.engine.filters import check_condition
 from slidewise.engine.results import result_type
 from slidewise.errors import ArgumentError, listed
+from slidewise.frames.kind import Frame
 from slidewise.kernels.ops import CannotCompile, Ops, compiled_ops, object_ops
 from slidewise.kernels.tallies import compiled_tally_ops, object_tally_ops
 from slidewise.monoids.aggregate import ORDER, POSITION, Aggregate, Family, Options
@@ -184,7 +185,7 @@ def _code(
     """The rung of the ladder, and the monoid's functions as it takes them."""
     shape = {
         "fixed_rows": window.rows is not None and window.per_event and whole,
-        "whole_only": isinstance(window, Expanding | Session),
+        "whole_only": isinstance(window, Expanding | Session | Frame),
         "any_bounds": isinstance(window, Between),
     }
     if monoid.tally is None or algorithm != "auto" or shape["any_bounds"]:

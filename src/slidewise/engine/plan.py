@@ -17,14 +17,19 @@ from slidewise.engine.columns import Column, kind_of
 from slidewise.engine.enter import Derived, Source, enter
 from slidewise.engine.order import unit_of
 from slidewise.engine.output import Data, Output, make_output
+from slidewise.engine.reading import along_order, read_by
 from slidewise.errors import ArgumentError, bad, listed, shown
+from slidewise.frames.kind import Frame
 from slidewise.monoids.aggregate import Aggregate
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.windows.policy import Adwin, EvictWhile
 from slidewise.windows.window import Around, Between, Length, Window
 
-START, END = "window_start", "window_end"
+START, END, FRAGMENT = "window_start", "window_end", "fragment"
+
+CLOSED = "closed"
+"""The column that says of a frame in a changelog whether it has been closed."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Plan:
     types: Mapping[str, pa.DataType | None]
     derived: Mapping[str, Derived]
     uses: tuple[Output, ...] = ()
-    """What slide policies see (windows/policy.py): no columns of the result."""
+    """What slide policies see (windows/policy.py) and frames are cut by: no columns of the result."""
 
     @property
     def per_event(self) -> bool:
@@ -128,7 +133,9 @@ class Plan:
             arrow = arrow if pa.types.is_timestamp(arrow) else pa.timestamp("us")  # else a date, or no value at all
         elif self.windows[0].axis == "order" and not pa.types.is_null(self.types[self.order[0]]):
             arrow = self.types[self.order[0]]
-        return [pa.field(START, arrow), pa.field(END, arrow)]
+        first = self.windows[0]
+        numbered = [pa.field(FRAGMENT, pa.int64())] if isinstance(first, Frame) and first.fragments else []
+        return [pa.field(START, arrow), pa.field(END, arrow), *numbered]
 
 
 def make_plan(
@@ -157,12 +164,17 @@ def make_plan(
     _refuse_unordered("by", keys, types)
     _refuse_unordered("order", orders, types)
     _refuse_named_bounds([one for _, one in windows], plain)
+    windows = [(label, along_order(one, orders, types) if isinstance(one, Frame) else one) for label, one in windows]
     unit = unit_of([one for _, one in windows], orders, types)
     if not isinstance(algorithm, str):
         raise bad("algorithm", algorithm, "'auto' or the name of an algorithm")
     data = Data(types, orders, plain, whole, positions, objects)
     outputs, uses, made = [], [], {}
     for label, one in windows:
+        if isinstance(one, Frame):
+            read, needed = read_by(one, data)
+            uses += read
+            made.update({column.name: column for column in needed})
         for name, aggregate in used_by(one, wanted, plain):
             output, needed = make_output(name, aggregate, one, data, "amta")
             uses.append(output)
@@ -223,8 +235,8 @@ def _windows(given: object) -> list[tuple[str, Window]]:
     stepped = [one for _, one in named if not one.per_event]
     if stepped and len(named) > 1:
         raise ArgumentError(
-            f"window={shown(given)}: expected one window where there is .every, tumbling or session (each has rows of "
-            "its own), or several per-event windows"
+            f"window={shown(given)}: expected one window where there is .every, tumbling, session or a frame (each has "
+            "rows of its own), or several per-event windows"
         )
     return [(label, _own(one)) for label, one in named]
 
@@ -266,10 +278,11 @@ def _refuse_named_bounds(windows: list[Window], plain: bool) -> None:
 
 
 def _refuse_collisions(plan: Plan, types: Mapping[str, Any]) -> None:
+    bounds = () if plan.per_event else tuple(field.name for field in plan.window_fields())
     for name in () if plan.per_event else plan.by:
-        if name in (START, END):
+        if name in bounds:
             raise ArgumentError(f"by={name!r}: is the name of a column of the result; expected another name")
-    taken = list(types) if plan.per_event else [*plan.by, START, END]
+    taken = list(types) if plan.per_event else [*plan.by, *bounds]
     for output in plan.outputs:
         if output.name in taken:
             raise ArgumentError(

@@ -1,7 +1,7 @@
 """How far a stream's windows reach: which rows must stay, which rows wait for others, what must be remembered.
 
     kept for later answers      the rows of the last `width` of time, the last `rows` of each key, a policy's window
-    remembered without rows     an `expanding` total, an open `session`, how many rows a key had (engine/memory.py)
+    remembered without rows     an `expanding` total, an open `session` or frame, how many rows a key had (memory.py)
     waiting                     rows whose windows look ahead: by `ahead` in time, by `ahead_rows` of their key
 
 Everything a `KeyedWindows` may forget, it forgets by these figures.
@@ -15,6 +15,7 @@ from typing import Any
 from slidewise.duration import in_words
 from slidewise.engine.plan import Plan
 from slidewise.errors import ArgumentError
+from slidewise.frames.kind import Frame, Silence
 from slidewise.monoids.aggregate import Aggregate, Family
 from slidewise.swag.running import Running
 from slidewise.swag.whole_tally import WholeTally
@@ -46,7 +47,7 @@ class Reach:
     numbers
         True if answers say which row of its key they are at, so that rows are counted for ever.
     measured
-        True if the data decides how many rows of a key are needed (a slide policy, a session kept as rows).
+        True if the data decides how many rows of a key are needed (a slide policy, a session or frame kept as rows).
     lasting
         True if some window of a key never empties by itself, or a row of it is held.
     """
@@ -71,7 +72,7 @@ class Reach:
 def reach_of(plan: Plan, hold: int = 0) -> Reach:
     """The reach of a plan's windows; `hold` more rows of each key wait than must."""
     first = plan.windows[0]
-    session = isinstance(first, Session)
+    session = isinstance(first, Session | Frame)
     by_rows = [_rows(window) for window in plan.windows]
     around = [window for window in plan.windows if isinstance(window, Around)]
     kept = [window for window in plan.windows if isinstance(window, DataWindow) or _as_rows(plan, window)]
@@ -89,14 +90,15 @@ def reach_of(plan: Plan, hold: int = 0) -> Reach:
         measured=bool(kept),
         lasting=hold > 0
         or any(rows > 0 for rows in by_rows)
-        or any(isinstance(window, Expanding | DataWindow) for window in plan.windows),
+        or any(isinstance(window, Expanding | DataWindow) for window in plan.windows)
+        or (isinstance(first, Frame) and not isinstance(first, Silence)),
     )
 
 
 def explain_reach(plan: Plan) -> str:
     """What a stream keeps for these windows, in words."""
     reach, kept = reach_of(plan), []
-    if reach.width and not (isinstance(plan.windows[0], Session) and not reach.measured):
+    if reach.width and not (isinstance(plan.windows[0], Session | Frame) and not reach.measured):
         kept.append(f"the rows of the last {in_words(int(reach.width) * (1 if plan.unit == 'ns' else 1000))}")
     if reach.rows:
         kept.append(f"the last {reach.rows} rows of each key")
@@ -104,8 +106,8 @@ def explain_reach(plan: Plan) -> str:
         kept.append("the rows that slide policies have not evicted")
     if any(is_folded(plan, window) for window in plan.windows):
         kept.append("a total per key and aggregate")
-    elif isinstance(plan.windows[0], Session):
-        kept.append("the rows of open sessions")
+    elif isinstance(plan.windows[0], Session | Frame):
+        kept.append(f"the rows of open {'frames' if isinstance(plan.windows[0], Frame) else 'sessions'}")
     if reach.numbers:
         kept.append("a row number per key")
     waits = [f"{reach.ahead_rows} later rows of their key"] if reach.ahead_rows else []
@@ -146,19 +148,21 @@ def is_folded(plan: Plan, window: Window) -> bool:
     """True if a window is one total, which can be remembered without its rows."""
     if isinstance(window, Expanding):
         return True
-    return isinstance(window, Session) and not _as_rows(plan, window)
+    return isinstance(window, Session | Frame) and not _as_rows(plan, window)
 
 
 def _as_rows(plan: Plan, window: Window) -> bool:
-    """True for a session that is kept as rows: its totals have no bounded form."""
+    """True for a session or frame that is kept as rows: its totals have no bounded form."""
     whole = (output.choice.structure is Running for output in plan.of(window))
-    return isinstance(window, Session) and not all(whole)
+    return isinstance(window, Session | Frame) and not all(whole)
 
 
 def _behind(plan: Plan, window: Window) -> Any:
     """How far a window by time reaches back from its row; a row that waits for others needs that still."""
-    if not window.by_time:
+    if not window.by_time or (isinstance(window, Frame) and not isinstance(window, Silence)):
         return 0
+    if isinstance(window, Silence):
+        return plan.amount(window, window.gap)
     if isinstance(window, Trailing):
         return plan.extent(window) + plan.amount(window, window.coarse or 0)
     if isinstance(window, Around):

@@ -1,4 +1,4 @@
-"""A row per window over whole columns: `.every`, `tumbling` and sessions. The windows are found first, then swept."""
+"""A row per window over whole columns: `.every`, `tumbling`, sessions, frames: found first, then swept."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import numpy as np
 from slidewise.engine.answers import Answers, Rows, apart, inputs_of, numbers_of, run_jobs, sweep
 from slidewise.engine.arrange import Arranged
 from slidewise.engine.columns import Column
+from slidewise.engine.framing import Framer
 from slidewise.engine.joint import joined
 from slidewise.engine.numbers import answer_numbers, outputs_of
+from slidewise.engine.order import forever
 from slidewise.engine.plan import Plan
 from slidewise.engine.whole import step_registers
+from slidewise.frames.kind import Frame
 from slidewise.kernels.spans import by_bounds
 from slidewise.windows import bounds
 from slidewise.windows.window import Session, Window
-
-FOREVER = np.iinfo(np.int64).max
 
 
 def run_steps(
@@ -27,7 +28,7 @@ def run_steps(
 ) -> tuple[Rows, list[Answers]]:
     """A row per window, by run and then by time, for a plan of one window that is not per event."""
     (window,) = plan.windows
-    rows, lo, hi, counts = _window_bounds(plan, window, arranged)
+    rows, lo, hi, counts = _window_bounds(plan, window, columns, arranged)
     starts = arranged.starts
     total = len(lo)
     first_answer = np.cumsum(counts) - counts
@@ -49,8 +50,12 @@ def run_steps(
     return rows, apart(plan.outputs, work, answers)
 
 
-def _window_bounds(plan: Plan, window: Window, arranged: Arranged) -> tuple[Rows, Any, Any, Any]:
+def _window_bounds(
+    plan: Plan, window: Window, columns: dict[str, Column], arranged: Arranged
+) -> tuple[Rows, Any, Any, Any]:
     """All windows of all runs: which they are, their bounds, and how many each run has."""
+    if isinstance(window, Frame):
+        return _frame_bounds(plan, window, columns, arranged)
     if isinstance(window, Session):
         return _session_bounds(plan, window, arranged)
     starts = arranged.starts
@@ -79,6 +84,18 @@ def _window_bounds(plan: Plan, window: Window, arranged: Arranged) -> tuple[Rows
     return Rows(np.repeat(slots, counts), begins, ends), lo, hi, counts
 
 
+def _frame_bounds(
+    plan: Plan, window: Frame, columns: dict[str, Column], arranged: Arranged
+) -> tuple[Rows, Any, Any, Any]:
+    framer, starts = Framer(plan, window), arranged.starts
+    framer.grow(1)
+    zeros = np.zeros(len(starts) - 1, dtype=np.int64)
+    runs = np.stack([zeros, zeros + 1, starts[:-1], starts[1:]], axis=1)
+    ever = forever(plan)
+    found: tuple[Rows, Any, Any, Any] = framer.frames(columns, arranged.times, runs, np.full(len(runs), ever), ever)
+    return found
+
+
 def _session_bounds(plan: Plan, window: Session, arranged: Arranged) -> tuple[Rows, Any, Any, Any]:
     starts, times, gap = arranged.starts, arranged.times, plan.extent(window)
     runs_count, length = len(starts) - 1, int(starts[-1])
@@ -96,8 +113,3 @@ def whole_steps(width: Any, step: Any) -> int:
     """How many steps a width is; 0 if it is no whole number of them."""
     many = round(width / step)
     return many if many * step == width else 0
-
-
-def forever(plan: Plan) -> Any:
-    """After all times, in the type of the order."""
-    return np.inf if plan.unit == "float" else FOREVER

@@ -175,10 +175,10 @@ def _make(monoid: Monoid, inputs: tuple[str, ...]) -> Ops:
     inverse = _function(monoid, "inverse")
     for _ in range(4):
         given, lowered = _types(inputs, fields, packed, lift, combine, lower, inverse)
-        wider = tuple(_wider(*names) for names in zip(fields, *given, strict=True))
-        if wider == fields:
+        wide = tuple(wider(*names) for names in zip(fields, *given, strict=True))
+        if wide == fields:
             break
-        fields = wider
+        fields = wide
     else:  # pragma: no cover - three widenings reach float64 in every field
         raise CannotCompile("the partial's types do not settle")
     answers, answers_packed, nullable = lowered
@@ -292,14 +292,15 @@ def _types(
     from_lift, from_combine, from_lower, from_inverse = returned
     nullable = isinstance(from_lower, nb.Optional)
     answer = from_lower.type if nullable else from_lower
-    found = [_field_names(from_lift), _field_names(from_combine), _field_names(from_inverse)]
+    found = [field_names(from_lift), field_names(from_combine), field_names(from_inverse)]
     for names, function in zip(found, ("lift", "combine", "inverse"), strict=True):
         if len(names) != len(fields):
             raise CannotCompile(f"{function} gives {len(names)} fields, the identity has {len(fields)}")
-    return found, (_field_names(answer), isinstance(answer, nb.BaseTuple), nullable)
+    return found, (field_names(answer), isinstance(answer, nb.BaseTuple), nullable)
 
 
-def _field_names(numba_type: Any) -> tuple[str, ...]:
+def field_names(numba_type: Any) -> tuple[str, ...]:
+    """The dtypes of a number or a flat tuple of numbers, as Numba sees it; `CannotCompile` if it is none."""
     from numba import types as nb
 
     parts = tuple(numba_type) if isinstance(numba_type, nb.BaseTuple) else (numba_type,)
@@ -334,7 +335,8 @@ def _name_of_value(value: bool | int | float) -> str:
     return "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
 
 
-def _wider(*names: str) -> str:
+def wider(*names: str) -> str:
+    """The narrowest dtype that holds the values of all these."""
     return max(names, key=RANKS.__getitem__)
 
 

@@ -21,10 +21,11 @@ from pyspark.sql import types as T
 
 from slidewise.engine.plan import END, Plan
 from slidewise.errors import ArgumentError
+from slidewise.frames.kind import Frame
 from slidewise.spark import ranges
 from slidewise.spark.grid import number_of, place
 from slidewise.spark.partition import HALO, RANGE, Begin, folder, mapper, refuse_changed
-from slidewise.spark.ranges import Ranges, cut, parallelism
+from slidewise.spark.ranges import Ranges, cut, parallelism, quoted
 from slidewise.spark.recipe import Recipe
 from slidewise.spark.schema import result_schema
 from slidewise.windows.window import Expanding, Session
@@ -45,7 +46,7 @@ class Split:
     first: int
 
 
-def splits_of(df: DataFrame, plan: Plan, threads: int | None) -> list[Split]:
+def splits_of(df: DataFrame, recipe: Recipe, plan: Plan, threads: int | None, tie: Column) -> list[Split]:
     """What is to be cut, found by small jobs; `threads` says into how many ranges at most, None: as there are cores.
 
     Without keys all rows are; with keys, where `threads` is given, those that have more rows than one of so many parts.
@@ -54,7 +55,8 @@ def splits_of(df: DataFrame, plan: Plan, threads: int | None) -> list[Split]:
     found: list[Split] = []
     first = 0
     for key, share in _heavy(df, plan, tasks) if plan.by else [((), 1.0)]:
-        made = cut(df.where(_is(plan, key)) if key else df, plan, max(2, round(tasks * share)))
+        some = df.where(_is(plan, key)) if key else df
+        made = cut(some, recipe, plan, max(2, round(tasks * share)), tie)
         if made is not None:
             found.append(Split(key, made, first))
             first += len(made)
@@ -77,7 +79,7 @@ def slide_apart(df: DataFrame, recipe: Recipe, plan: Plan, splits: list[Split], 
     answered = arranged.mapInArrow(run, result_schema(copies, by_range.plan()))
     if plan.per_event:
         answered = answered.where(~F.col(HALO))
-    elif not isinstance(plan.windows[0], Session):  # which is never cut
+    elif not isinstance(plan.windows[0], Session | Frame):  # which are never cut
         answered = answered.where(F.col(RANGE) == _owner(answered, plan, splits))
     return answered.drop(RANGE, HALO)
 
@@ -87,7 +89,7 @@ def _heavy(df: DataFrame, plan: Plan, tasks: int) -> list[tuple[tuple[Any, ...],
     """The keys that have at least one of `tasks` equal parts of all rows, and their share; one job counts them."""
     if not all(isinstance(df.schema[name].dataType, PLAIN) for name in plan.by):
         return []
-    keys = [_column(name) for name in plan.by]
+    keys = [quoted(name) for name in plan.by]
     named = [key.alias(f"k{number}") for number, key in enumerate(keys)]
     counted = df.groupBy(*named).agg(F.count(F.lit(1)).alias("rows"))
     many = F.when(F.col("rows") >= ranges.WORTH, F.struct("rows", *(f"k{number}" for number in range(len(keys)))))
@@ -97,7 +99,7 @@ def _heavy(df: DataFrame, plan: Plan, tasks: int) -> list[tuple[tuple[Any, ...],
 
 
 def _is(plan: Plan, key: Sequence[Any]) -> Column:
-    tests = [_column(name).eqNullSafe(F.lit(value)) for name, value in zip(plan.by, key, strict=True)]
+    tests = [quoted(name).eqNullSafe(F.lit(value)) for name, value in zip(plan.by, key, strict=True)]
     return reduce(lambda a, b: a & b, tests)
 
 
@@ -118,7 +120,7 @@ def _rest(df: DataFrame, plan: Plan, splits: list[Split]) -> Column:
     if not plan.by:
         return F.lit(0)
     many = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
-    return F.lit(_ranges(splits)) + F.pmod(F.hash(*(_column(name) for name in plan.by)), F.lit(many))
+    return F.lit(_ranges(splits)) + F.pmod(F.hash(*(quoted(name) for name in plan.by)), F.lit(many))
 
 
 def _ranges(splits: list[Split]) -> int:
@@ -132,7 +134,7 @@ def _counted(splits: list[Split]) -> dict[int, int]:
 
 def _arranged(copies: DataFrame, plan: Plan, splits: list[Split], tie: Column) -> DataFrame:
     """A task for each range, and for each number of the keys that are not cut; sorted as the partitions take them."""
-    keys, order = ([_column(name) for name in names] for names in (plan.by, plan.order))
+    keys, order = ([quoted(name) for name in names] for names in (plan.by, plan.order))
     tasks = _ranges(splits)
     if plan.by:
         tasks += int(copies.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
@@ -159,7 +161,7 @@ def _with_ranges(recipe: Recipe, plan: Plan) -> Recipe:
 # ---- what a range begins with ---------------------------------------------------------------------------------------
 def _begins(df: DataFrame, by_range: Recipe, plan: Plan, splits: list[Split], tie: Column) -> dict[int, Begin]:
     """For windows that count rows from the first, hold all of them, or are answered by the range they end in."""
-    if not plan.per_event and not isinstance(plan.windows[0], Session):
+    if not plan.per_event and not isinstance(plan.windows[0], Session | Frame):
         return {split.first + k: begin for split in splits for k, begin in enumerate(_of_steps(plan, split.ranges))}
     if not any(isinstance(window, Expanding) for window in plan.windows):
         return {}
@@ -197,7 +199,3 @@ def _of_steps(plan: Plan, made: Ranges) -> list[Begin]:
 def _edges(plan: Plan, made: Ranges) -> list[Any]:
     """Where ranges meet, as the ends of windows are measured: by row numbers, or along the order."""
     return list(made.numbered if plan.windows[0].rows is not None else made.starts)
-
-
-def _column(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")

@@ -33,7 +33,7 @@ def slide_batch(
     keys = [F.col(_quoted(name)) for name in plan.by]
     order = [F.col(_quoted(name)) for name in plan.order]
     if may_cut(df, plan, threads):
-        splits = splits_of(df, plan, threads)
+        splits = splits_of(df, recipe, plan, threads, tie_of(df))
         if splits:
             return slide_apart(df, recipe, plan, splits, tie_of(df))
     moved = df.repartition(*keys) if keys else df.repartition(1)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from slidewise.engine.changes import INSERTED, OP, VERSION, changelog, provisional
+from slidewise.engine.changes import INSERTED, OP, VERSION, changelog, ended, provisional
 from slidewise.engine.keyed import BEGINNING, KeyedWindows, Ledger
 from slidewise.engine.plan import Plan
 from slidewise.errors import LateEventError
@@ -94,14 +94,14 @@ class Bucket:
         rows = 0 if table is None else table.num_rows
         late_rows = 0 if late is None else late.num_rows
         changed = self._take(table, token) if table is not None and rows else None
-        final = self.windows.advance(watermark, answer=not self.manner.at_once)
+        final = self.windows.advance(watermark, answer=not self.manner.at_once or self.windows.frames)
         self.record.watermark = self.windows.watermark
         self.record.late += late_rows
         self._forget(token)
         self.store.write_record(self.record.encode())
         _remember(self.name, token, self.windows)
         return Emitted(
-            final=changed if self.manner.at_once else final,
+            final=self._changes(changed, final) if self.manner.at_once else final,
             late=late if self.manner.late == "column" else None,
             rows=rows + late_rows,
             late_rows=late_rows,
@@ -111,6 +111,11 @@ class Bucket:
             bytes=self.record.bytes + self._ledger_bytes(),
             watermark=self.windows.watermark,
         )
+
+    def _changes(self, changed: pa.Table | None, final: pa.Table | None) -> pa.Table | None:
+        """The changes that rows made, then those that a silence did."""
+        parts = [part for part in (changed, ended(self.windows, final, self.record.commits)) if part is not None]
+        return pa.concat_tables([part.select(parts[-1].column_names) for part in parts]) if parts else None
 
     def _begin(self) -> str:
         self.record.commits += 1
@@ -125,7 +130,7 @@ class Bucket:
         before = provisional(self.windows, table, changed_only=changed_only)
         self._append(table, token)
         after = provisional(self.windows, table, changed_only=changed_only)
-        return changelog(before, after, [output.name for output in self.plan.outputs], self.record.commits)
+        return changelog(before, after, self.record.commits)
 
     # ---- memory and state ----
     def _windows(self) -> KeyedWindows:

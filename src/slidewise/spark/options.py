@@ -16,9 +16,10 @@ from pyspark.sql.types import StructType, TimestampType
 from slidewise.duration import nanoseconds
 from slidewise.engine.changes import OP, VERSION
 from slidewise.engine.keyed import HIDDEN
-from slidewise.engine.plan import Plan
+from slidewise.engine.plan import CLOSED, Plan
 from slidewise.engine.reach import refuse_unbounded
 from slidewise.errors import ArgumentError, bad, listed
+from slidewise.frames.kind import Frame
 from slidewise.spark.bucket import Manner
 from slidewise.spark.pack import HISTORY, NUMBER
 
@@ -36,6 +37,8 @@ class Options:
     manner: Manner
     lateness: Any
     late_column: str | None
+    frames: bool
+    """True if rows are frames, which a changelog says to be closed or open."""
 
     @property
     def watermark_delay(self) -> str:
@@ -66,14 +69,16 @@ def checked(
         nanoseconds(lateness, "lateness", or_zero=True)
     how = _emit(plan, emit)
     if how in ("update", "change"):
-        _refuse_taken(schema, f"emit={how!r}", (OP, VERSION))
+        closed = (CLOSED,) if isinstance(plan.windows[0], Frame) else ()
+        _refuse_taken(schema, f"emit={how!r}", (OP, VERSION, *closed))
     if how == "update" and not plan.per_event:
         _refuse_beside_update(plan, idle, initial)
     treated = _late(plan, schema, lateness, late)
     if initial is not None:
         check_history(df, plan, initial)
     manner = Manner(treated, how, None if idle is None else plan_units(plan, nanoseconds(idle, "idle")))
-    return Options(manner, lateness, LATE if treated == "column" else None)
+    frames = isinstance(plan.windows[0], Frame)
+    return Options(manner, lateness, LATE if treated == "column" else None, frames)
 
 
 def plan_units(plan: Plan, nanos: int) -> int:

@@ -17,9 +17,9 @@ from slidewise.engine.batch import run_events
 from slidewise.engine.carry import Carry, Runs
 from slidewise.engine.columns import frozen, to_column
 from slidewise.engine.keys import key_of, values_of
-from slidewise.engine.order import bound_column, order_values
+from slidewise.engine.order import forever, order_values, window_columns
 from slidewise.engine.plan import Plan
-from slidewise.engine.steps import forever, run_steps
+from slidewise.engine.steps import run_steps
 from slidewise.engine.totals import begin_with, totals_of
 from slidewise.errors import ArgumentError
 from slidewise.spark.pack import refuse_nulls
@@ -211,7 +211,7 @@ class Partition:
                 heads = pa.array(inner[rows.run] + first)
             else:
                 done = number < len(pieces) - 1
-                upto = forever(self.plan) if done or some is None else some[-1]
+                upto = forever(self.plan) if done else 0 if some is None else some[-1]
                 run = self._run(self._fresh(batch, first, kind), last - first)
                 rows, answers = self.carry.steps(piece, some, run, np.array([upto]), ends=self._ends(batch))
                 heads = pa.array(np.full(len(rows.run), first))
@@ -231,11 +231,9 @@ class Partition:
     def _windows(self, keys: dict[str, pa.Array], rows: Rows, answers: list[Answers]) -> Iterator[pa.RecordBatch]:
         if not len(rows.run):
             return
-        start, end = self.plan.window_fields()
-        bounds = [bound_column(self.plan, rows.starts, start.type), bound_column(self.plan, rows.ends, end.type)]
-        results = [answers_to_arrow(answer) for answer in answers]
-        names = [*keys, start.name, end.name, *(output.name for output in self.plan.outputs)]
-        yield pa.RecordBatch.from_arrays([*keys.values(), *bounds, *results], names)
+        named = {**keys, **window_columns(self.plan, rows)}
+        named |= {answer.output.name: answers_to_arrow(answer) for answer in answers}
+        yield pa.RecordBatch.from_arrays(list(named.values()), list(named))
 
     def _is_range(self, batch: pa.RecordBatch) -> bool:
         """True if these rows are of ranges: each has a partition to itself."""

@@ -7,7 +7,7 @@
 | ------------------------- | -------------------------------------------------------------------------- |
 | `trailing`, `around`      | the rows that its windows reach, back and on                               |
 | `.every`, `tumbling`      | the rows of the windows that end in it; other ranges answer the others     |
-| `session`                 | nothing: it is cut where a session ends                                    |
+| `session`, frames         | nothing: they are cut where one ends and another begins                    |
 | `expanding`               | one partial of all rows before it                                          |
 
 Cuts lie on lines of a grid (grid.py). Rows of equal order stay together. Fewer ranges are made where the rows that they
@@ -16,6 +16,7 @@ share would be many.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,15 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from slidewise.engine.plan import Plan
+from slidewise.frames.kind import Frame
+from slidewise.spark.frame_cuts import NUMBER, can_cut_frames, starts_of
 from slidewise.spark.grid import ABOVE, Bound, Grid, grid_of, number_of, place
+from slidewise.spark.recipe import Recipe
 from slidewise.swag.running import Running
 from slidewise.windows.window import Around, Expanding, Session, Trailing, Window
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 WORTH = 100_000
 """Rows below which one task is as good."""
@@ -75,6 +79,8 @@ def can_cut(df: DataFrame, plan: Plan) -> bool:
 def _can_cut(plan: Plan, window: Window) -> bool:
     if isinstance(window, Expanding):
         return all(output.ops.compiled and output.choice.structure is Running for output in plan.of(window))
+    if isinstance(window, Frame):
+        return can_cut_frames(plan, window)
     return isinstance(window, Trailing | Around | Session)
 
 
@@ -86,8 +92,8 @@ def parallelism(df: DataFrame) -> int:
         return min(32, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
 
 
-def cut(df: DataFrame, plan: Plan, tasks: int) -> Ranges | None:
-    """At most so many ranges of about equal size; None if one is enough."""
+def cut(df: DataFrame, recipe: Recipe, plan: Plan, tasks: int, tie: Column) -> Ranges | None:
+    """At most so many ranges of about equal size; None if one is enough. `tie` orders rows of equal order."""
     if tasks < 2:
         return None
     grid = grid_of(df, plan.order[0], floats=plan.unit == "float")
@@ -95,9 +101,14 @@ def cut(df: DataFrame, plan: Plan, tasks: int) -> Ranges | None:
         return None
     while tasks > 1:
         cells = grid.starts(tasks)
-        found = (
-            _at_gaps(df, plan, grid, cells) if isinstance(plan.windows[0], Session) else _on_lines(plan, grid, cells)
-        )
+        if isinstance(plan.windows[0], Frame):
+            found = _at_frames(df, recipe, plan, grid, cells, tie)
+        elif isinstance(plan.windows[0], Session):
+            found = _at_gaps(df, plan, grid, cells)
+        else:
+            found = _on_lines(plan, grid, cells)
+        if isinstance(plan.windows[0], Frame):
+            return found if found.starts else None
         if found.starts and 3 * _shared(grid, found) <= grid.rows:
             return found
         tasks //= 2
@@ -173,11 +184,27 @@ def _at_gaps(df: DataFrame, plan: Plan, grid: Grid, cells: list[int]) -> Ranges:
     found: dict[int, Any] = {}
     for cell, begin in sorted(begins.groupBy("cell").agg(F.min("t")).collect()):
         found.setdefault(near[cell], begin)
-    starts: list[Bound] = sorted(found.values())
+    return _apart(ordered, sorted(found.values()))
+
+
+def _apart(ordered: DataFrame, places: Sequence[Bound]) -> Ranges:
+    """Ranges that need no rows but their own; `ordered` has the order as a number, t."""
+    starts = list(places)
     rows = [0] * (len(starts) + 1)
     for range_, count in ordered.groupBy(place(F.col("t"), starts)).count().collect() if starts else ():
         rows[range_] = count
     return Ranges(starts, list(starts), list(starts), [0] * (len(starts) + 1), [0] * len(starts), rows)
+
+
+def _at_frames(df: DataFrame, recipe: Recipe, plan: Plan, grid: Grid, cells: list[int], tie: Column) -> Ranges:
+    """Ranges that begin with a frame, near where these cells begin (frame_cuts.py)."""
+    number, order = number_of(df, plan.order[0]), [quoted(name) for name in plan.order]
+    assert number is not None
+    lines = [grid.line(cell) for cell in cells]
+    ranged = df.withColumn(NUMBER, place(number, lines).cast("int"))
+    ranged = ranged.repartitionById(len(lines) + 1, F.col(NUMBER)).sortWithinPartitions(NUMBER, *order, tie)
+    starts = starts_of(ranged, recipe, plan, len(lines) + 1)
+    return _apart(df.select(number.alias("t")), sorted(set(starts)))
 
 
 def _shared(grid: Grid, found: Ranges) -> int:
@@ -191,3 +218,8 @@ def _shared(grid: Grid, found: Ranges) -> int:
         for start, bound in zip(found.starts, found.on, strict=True)
     )
     return back + on
+
+
+def quoted(name: str) -> Column:
+    """A column by its name, whatever is in it."""
+    return F.col("`" + name.replace("`", "``") + "`")

@@ -19,7 +19,7 @@ from pyspark.sql.types import BooleanType, LongType, StringType, StructField, St
 
 from slidewise.engine.changes import OP, VERSION
 from slidewise.engine.keyed import TIE
-from slidewise.engine.plan import Plan
+from slidewise.engine.plan import CLOSED, Plan
 from slidewise.spark.batch import _quoted, tie_of
 from slidewise.spark.bucket import Manner
 from slidewise.spark.fingerprint import describe, fingerprint_schema, stored_columns
@@ -61,6 +61,8 @@ def slide_stream(
 def _out_schema(schema: StructType, asked: Options) -> StructType:
     """The result's columns, and those that the options add."""
     fields = list(schema.fields)
+    if asked.manner.at_once and asked.frames:
+        fields.append(StructField(CLOSED, BooleanType(), True))
     if asked.manner.at_once:
         fields += [StructField(OP, StringType(), False), StructField(VERSION, LongType(), True)]
     if asked.late_column is not None:

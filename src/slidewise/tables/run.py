@@ -19,8 +19,8 @@ from slidewise.engine.answers import Answers, Rows, run_jobs
 from slidewise.engine.arrange import Arranged, arrange, sortable
 from slidewise.engine.batch import run_events
 from slidewise.engine.columns import Column, to_arrow
-from slidewise.engine.order import bound_column
-from slidewise.engine.plan import END, START, Plan
+from slidewise.engine.order import window_columns
+from slidewise.engine.plan import Plan
 from slidewise.engine.steps import run_steps
 
 Source = Callable[[str], pa.ChunkedArray | Column]
@@ -87,8 +87,7 @@ def slide_steps(
     places = _by_key(plan, source, arranged, rows)
     if places is None:
         return window_table(plan, source, arranged, rows), _results(answers, None, threads)
-    rows = Rows(rows.run[places], rows.starts[places], rows.ends[places])
-    return window_table(plan, source, arranged, rows), _results(answers, places, threads)
+    return window_table(plan, source, arranged, rows.take(places)), _results(answers, places, threads)
 
 
 def _by_key(plan: Plan, source: Source, arranged: Arranged, rows: Rows) -> Any:
@@ -110,17 +109,14 @@ def _first_rows(arranged: Arranged, runs: Any) -> pa.Array:
 
 
 def window_table(plan: Plan, source: Source, arranged: Arranged, rows: Rows) -> pa.Table:
-    """Key columns, `window_start`, `window_end`: one row per window."""
+    """Key columns and those that say which window it is: one row per window."""
     first_rows = _first_rows(arranged, rows.run)
     found: dict[str, Any] = {}
     for name in plan.by:
         column = source(name)
         assert not isinstance(column, Column)
         found[name] = column.take(first_rows)
-    start, end = plan.window_fields()
-    found[START] = bound_column(plan, rows.starts, start.type)
-    found[END] = bound_column(plan, rows.ends, end.type)
-    return pa.table(found)
+    return pa.table({**found, **window_columns(plan, rows)})
 
 
 def _prepare(plan: Plan, source: Source, length: int, presorted: bool) -> tuple[Arranged, dict[str, Column]]:

@@ -1,0 +1,35 @@
+"""Frames as plain values and back: `Window.to_dict` writes them, `frame_from_dict` makes them again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slidewise.frames.kind import Boundary, Custom, Delta, Frame, Silence, Threshold, Total
+
+KINDS: dict[str, type[Frame]] = {kind.__name__: kind for kind in (Threshold, Boundary, Delta, Silence)}
+CODE = (Total.__name__, Custom.__name__)
+"""Kinds that hold an aggregate or functions, which cannot be made again from what is stored."""
+
+
+def is_frame(stored: dict[str, Any]) -> bool:
+    """True if this is what a frame's `to_dict` wrote.
+
+    >>> import slidewise as sw
+    >>> is_frame(sw.frames.delta(2.0).to_dict()), is_frame(sw.trailing(3).to_dict())
+    (True, False)
+    """
+    return stored.get("window") in (*KINDS, *CODE)
+
+
+def frame_from_dict(stored: dict[str, Any]) -> Frame:
+    """The frame that `Window.to_dict` wrote down; KeyError for one that holds code.
+
+    >>> import slidewise as sw
+    >>> frame_from_dict(sw.frames.boundary([0, 10]).to_dict())
+    frames.boundary([0, 10])
+    """
+    given = dict(stored)
+    kind = KINDS[given.pop("window")]
+    if "bounds" in given:
+        given["bounds"] = tuple(given["bounds"])
+    return kind(**given)
