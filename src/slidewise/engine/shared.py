@@ -5,8 +5,8 @@
 Windows are shared if they look back along the order from every event, and do not tie rows together; outputs of them if
 they compile, read the same columns and the user did not name their algorithm. Measured: with two to six windows this
 takes 0.5 to 0.8 of the time of sweeping each. A fixed number of rows stays with the blocked kernel, which has neither
-bounds to read nor windows to move, and took 0.3 to 0.6 of the time; tallies, policies and windows that look ahead keep loops of
-their own. Over whole columns `shared_jobs` runs it, where rows come in pieces engine/carry.py does.
+bounds to read nor windows to move, and took 0.3 to 0.6 of the time; tallies, policies and windows that look ahead keep
+loops of their own. Over whole columns `shared_jobs` runs it, where rows come in pieces engine/carry.py does.
 """
 
 from __future__ import annotations
