@@ -72,7 +72,7 @@ _HOMES = {
     "tumbling": "slidewise.windows.make",
     "var": "slidewise.monoids.catalogue",
 }
-_MODULES = ("datasets", "errors", "monoids", "spark", "store", "swag", "windows")
+_MODULES = ("datasets", "errors", "incremental", "monoids", "spark", "store", "swag", "windows")
 
 __all__ = [
     "Aggregate",
@@ -107,6 +107,7 @@ __all__ = [
     "first",
     "first_n",
     "geomean",
+    "incremental",
     "kurt",
     "last",
     "last_n",
@@ -138,7 +139,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from slidewise import datasets, errors, monoids, spark, store, swag, windows
+    from slidewise import datasets, errors, incremental, monoids, spark, store, swag, windows
     from slidewise.engine.live import LiveWindow
     from slidewise.monoids.aggregate import Aggregate, aggregate
     from slidewise.monoids.catalogue import (

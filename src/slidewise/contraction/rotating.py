@@ -7,7 +7,7 @@
 The window in order is (siblings right of the path) ⊕ (siblings left of it) ⊕ new, so nothing need commute: a node is
 folded when the seam has left it, and only then. `prepare` folds the siblings of the next path ahead, so that the next
 bucket costs one combine. Combines per slide of one bucket, N = 2^k: log₂ N; prepared, 1, and the rest ahead. A bucket
-of w splits is one fold of them. Until there are N buckets, slides only add. Invariant: a kept node lies beside the seam.
+of w splits is one fold of them. Until there are N buckets, slides only add. Invariant: kept nodes lie beside the seam.
 """
 
 from __future__ import annotations
