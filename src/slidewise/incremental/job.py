@@ -124,6 +124,8 @@ class Job:
             clock = _Clock()
             manifest, swept = self._load()
             frames = splits.given(self._spark, add, self._reading, self._split_rows, manifest)
+            if self._window.width is not None and len(frames) > self._window.width:
+                raise bad("add", len(frames), f"at most {self._window.width} splits at once, the width of the window")
             there = 0 if manifest is None else len(manifest.splits)
             automatic = self._window.dropped(there, len(frames))
             fixed = self._window.width is not None

@@ -20,8 +20,14 @@ from slidewise.store.claims import FileClaims
 WRITER = b"writer"
 
 
+hook: Callable[[str], None] | None = None
+"""What drills set to be told of each step."""
+
+
 def reached(step: str) -> None:
-    """Called at each step that a crash may come between; tests replace it."""
+    """Called at each step that a crash may come between."""
+    if hook is not None:
+        hook(step)
 
 
 class Memo:
