@@ -147,7 +147,7 @@ def test_a_path_is_as_good_as_a_dataframe(spark: SparkSession, tmp_path: Path) -
         pq.write_table(split(number), tmp_path / f"{number}.parquet")
     made = job.advance({f"s{number}": str(tmp_path / f"{number}.parquet") for number in range(2)})
     assert_answers(made, IN_ARROW, [0, 1])
-    with pytest.raises(ArgumentError, match="add='.*nowhere': cannot be read as parquet"):
+    with pytest.raises(ArgumentError, match=r"add='.*nowhere': cannot be read as parquet"):
         job.advance({"s3": str(tmp_path / "nowhere")})
 
 
@@ -237,7 +237,7 @@ def test_wrong_calls_are_told_and_change_nothing(spark: SparkSession, tmp_path: 
     fixed = inc.Job(spark, state=str(tmp_path / "fixed"), query=IN_ARROW, window=inc.splits(2))
     refused(lambda: fixed.advance({"s1": one, "s2": two}, 1), "drop=1: expected at most 0")
     refused(lambda: fixed.advance({f"s{k}": one for k in range(3)}), "add=3: expected at most 2 splits at once")
-    with Memo((state,)).writing(), pytest.raises(StoreLocked, match="another job is writing it.*held by process"):
+    with Memo((state,)).writing(), pytest.raises(StoreLocked, match=r"another job is writing it.*held by process"):
         job.advance({"s3": two})
 
 
