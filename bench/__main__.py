@@ -12,7 +12,7 @@ from rich.console import Console
 from bench.measure import RESULTS, ROOT
 from bench.report import show
 
-NAMES = ("arrays", "keyed", "structures", "stores", "mta", "spark_batch", "spark_streaming")
+NAMES = ("arrays", "keyed", "structures", "stores", "mta", "spark_batch", "spark_streaming", "slider")
 
 
 def main() -> int:

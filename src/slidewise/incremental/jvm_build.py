@@ -133,8 +133,14 @@ class JvmEngine:
         keys = [F.col(quoted(name)) for name in self.bound.keys]
         new = [k for k, source in enumerate(sources) if source.new]
         mine = F.col(SRC).isin(new)
-        pairs = zip(self._gathered(mine), self.fields, strict=True)
-        one = [F.when(F.first(mine), raw).otherwise(F.max(F.col(field))).alias(field) for raw, field in pairs]
+        gathered = self._gathered(mine) if new else [F.lit(None)] * len(self.fields)
+        one = []
+        for raw, field in zip(gathered, self.fields, strict=True):
+            if new and len(new) < len(sources):
+                raw = F.when(F.first(mine), raw).otherwise(F.max(F.col(field)))
+            elif not new:
+                raw = F.max(F.col(field))
+            one.append(raw.alias(field))
         each = inputs.groupBy(SRC, *keys).agg(*one)
         entry = F.struct(F.col(SRC), F.struct(*[F.col(field) for field in self.fields]))
         wide = each.groupBy(*keys).agg(F.map_from_entries(F.collect_list(entry)).alias(f"{HIDDEN}all"))
