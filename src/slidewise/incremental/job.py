@@ -168,6 +168,11 @@ class Job:
         manifest = self._memo.load()
         return [] if manifest is None else [one.name for one in manifest.splits]
 
+    def seen(self, name: str) -> bool:
+        """True if a split of that name was ever added."""
+        manifest = self._memo.load()
+        return manifest is not None and (name in manifest.gone or name in (one.name for one in manifest.splits))
+
     def draw(self, path: str | Path | None = None) -> str:
         """The tree in characters, with what the last slide reused and built; with a path, as SVG into that file."""
         manifest = self._there()
