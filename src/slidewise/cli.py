@@ -232,7 +232,7 @@ def advance(
     epilog="Example: [bold]slidewise bench arrays --quick[/]",
 )
 def bench(context: typer.Context) -> None:
-    """The benchmarks, from a checkout of the repository: arrays, spark_batch, spark_streaming or all.
+    """The benchmarks, from a checkout of the repository: arrays, spark_batch, spark_streaming, slider or all.
 
     Arguments go to [bold]python -m bench[/].
     """
