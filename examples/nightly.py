@@ -30,7 +30,8 @@ def main(place: Path) -> None:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     query = inc.group_by("user").aggregate(sw.sum("bytes"), sw.count(), sw.max("bytes"))
     job = inc.Job(spark, state=[str(place / "a"), str(place / "b")], query=query, window=inc.splits(WEEK))

@@ -73,7 +73,10 @@ class Damaged(StoreCorrupt):
     @classmethod
     def found_in(cls, error: BaseException) -> str | None:
         """The node that an error of a Spark job is about; None if it is about something else."""
-        found = cls.MARK.search(str(error))
+        try:
+            found = cls.MARK.search(str(error))
+        except Exception:  # some errors of Spark cannot be shown; they are about something else
+            return None
         return found.group(1) if found else None
 
 
