@@ -23,6 +23,7 @@ NAMES = (
     "sharing",
     "spark_batch",
     "spark_streaming",
+    "slider",
 )
 
 

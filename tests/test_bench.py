@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
 import slidewise as sw
-from bench import peers, sharing, stores, structures
+from bench import peers, sharing, slider_apps, slider_cases, stores, structures
 from bench.arrays import TOLERANCE, workload
 from bench.measure import Bar, Report, Timing, timed
 from bench.report import show
@@ -224,3 +225,17 @@ def test_shared_plans_are_timed_and_weighed() -> None:
 def sharing_table(window: object = None) -> pa.Table:
     table = sharing.events(300, 3)
     return sw.slide(table, sharing.aggregates(), window or sharing.windows(), by="key", order="ts")
+
+
+@pytest.mark.parametrize("app", slider_apps.APPS, ids=lambda app: app.name)
+def test_the_splits_of_slider_are_frozen(app: slider_apps.App, tmp_path: Path) -> None:
+    for name in ("one", "again"):
+        app.write(tmp_path / name, 3, 40)
+    assert pq.read_table(tmp_path / "one").equals(pq.read_table(tmp_path / "again"))
+    assert pq.read_table(tmp_path / "one").num_rows == 40
+
+
+def test_the_monoids_of_slider_keep_their_laws() -> None:
+    laws.check(slider_cases.PROPAGATION, [(1, 5), (2, 3), (1, 2)])
+    laws.check(slider_apps.NEIGHBOURS, [((0.5, 0.25), (1, 2)), ((0.125,), (3,)), ((0.75,), (4,))])
+    laws.check(slider_apps.CENTROID, [(1, (0.5, 1.0)), (2, (0.25, 0.5)), (1, (2.0, 4.0))])

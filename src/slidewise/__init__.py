@@ -72,7 +72,7 @@ _HOMES = {
     "tumbling": "slidewise.windows.make",
     "var": "slidewise.monoids.catalogue",
 }
-_MODULES = ("datasets", "errors", "frames", "monoids", "spark", "store", "swag", "windows")
+_MODULES = ("datasets", "errors", "frames", "incremental", "monoids", "spark", "store", "swag", "windows")
 
 __all__ = [
     "Aggregate",
@@ -108,6 +108,7 @@ __all__ = [
     "first_n",
     "frames",
     "geomean",
+    "incremental",
     "kurt",
     "last",
     "last_n",
@@ -139,7 +140,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from slidewise import datasets, errors, frames, monoids, spark, store, swag, windows
+    from slidewise import datasets, errors, frames, incremental, monoids, spark, store, swag, windows
     from slidewise.engine.live import LiveWindow
     from slidewise.monoids.aggregate import Aggregate, aggregate
     from slidewise.monoids.catalogue import (

@@ -1,4 +1,4 @@
-"""The command line: ``slidewise demo``, ``slidewise algorithms``, ``slidewise store inspect``, ``slidewise bench``.
+"""The command line: ``slidewise demo``, ``advance``, ``algorithms``, ``store inspect``, ``bench``.
 
 A mistake of the user's is one line on standard error and exit code 2, never a traceback. Every command imports what it
 needs when it runs, so ``slidewise --version`` costs nothing.
@@ -185,12 +185,54 @@ def inspect(
     console.print(table)
 
 
+@app.command(epilog="Example: [bold]slidewise advance job.toml --add 2026-11-15=/data/2026-11-15.parquet[/]")
+def advance(
+    job: Annotated[Path, typer.Argument(help="The job file (TOML): state, window, query; see docs/incremental.md.")],
+    add: Annotated[
+        list[str] | None, typer.Option(help="A split to add, as NAME=PATH; more than once for more.")
+    ] = None,
+    drop: Annotated[int | None, typer.Option(help="How many of the oldest splits leave a variable window.")] = None,
+    prepare: Annotated[bool, typer.Option("--prepare", help="Work ahead for the next slide afterwards.")] = False,
+    if_new: Annotated[
+        bool, typer.Option("--if-new", help="Splits that were added before are left out, so that a rerun is no error.")
+    ] = False,
+    svg: Annotated[Path | None, typer.Option(help="Draw the tree into this file.")] = None,
+) -> None:
+    """Move the window of an incremental job: only what is new is read. Writes the answers and prints a report.
+
+    Killed at any moment, the same command gives the right answer; with [bold]--if-new[/] also if it had been done.
+    """
+    from slidewise.incremental.jobfile import read_job
+
+    file = read_job(job)
+    given = {}
+    for one in add or []:
+        name, sign, path = one.partition("=")
+        if not name or not sign or not path:
+            raise SlidewiseError(f"--add {one}: expected NAME=PATH")
+        if name in given:
+            raise SlidewiseError(f"--add {one}: the name {name!r} is given twice")
+        given[name] = path
+    work = file.job(file.session())
+    if if_new:
+        given = {name: path for name, path in given.items() if not work.seen(name)}
+    done = not given and drop is None and if_new
+    file.write(work.result() if done else work.advance(given, drop))
+    if prepare:
+        typer.echo(str(work.report()))
+        work.prepare()
+    typer.echo(str(work.report()))
+    typer.echo(work.draw())
+    if svg is not None:
+        work.draw(svg)
+
+
 @app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
     epilog="Example: [bold]slidewise bench arrays --quick[/]",
 )
 def bench(context: typer.Context) -> None:
-    """The benchmarks, from a checkout of the repository: arrays, spark_batch, spark_streaming or all.
+    """The benchmarks, from a checkout of the repository: arrays, spark_batch, spark_streaming, slider or all.
 
     Arguments go to [bold]python -m bench[/].
     """

@@ -1,0 +1,127 @@
+"""Making the nodes that a slide needs and the state has not: one Spark job, again without what turns out damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from slidewise.contraction import Tree, Void
+from slidewise.errors import StoreCorrupt
+from slidewise.incremental import splits
+from slidewise.incremental.book import Book
+from slidewise.incremental.files import READ_SPARK, Damaged, Part
+from slidewise.incremental.manifest import Manifest, Node
+from slidewise.incremental.memo import Memo, reached
+from slidewise.incremental.plain import Engine
+from slidewise.incremental.splits import Frame, Reading
+from slidewise.incremental.steps import Source, Work, work_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PATIENCE = 8
+"""So many damaged nodes are worked around in one slide before it is given up."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """Nodes by name, those of them that had been lost, how many rows of kept nodes were read, what tasks said."""
+
+    nodes: dict[str, Node]
+    recomputed: list[str]
+    rows_read: int
+    told: list[Any]
+
+
+class Maker:
+    """Makes nodes of one state."""
+
+    def __init__(self, spark: SparkSession, memo: Memo, reading: Reading, engine: Engine, manifest: Manifest) -> None:
+        self._spark, self._memo, self._reading = spark, memo, reading
+        self._engine, self._manifest = engine, manifest
+
+    def make(self, tree: Tree[str], book: Book, new: Mapping[str, Frame]) -> Made:
+        """The nodes that the tree has and the state has not; `new` gives the rows of new leaves."""
+        known, living = self._manifest.nodes, living_of(tree)
+        children = {**{name: node.children for name, node in known.items() if node.children}, **book.children}
+        sound: dict[str, bool] = {}
+
+        def is_kept(node: str) -> bool:
+            if node not in sound:
+                sound[node] = node in known and self._memo.is_whole(known[node])
+            return sound[node]
+
+        def frame_of(node: str) -> Frame:
+            return new[node] if node in new else self._again(node)
+
+        root = [] if isinstance(tree.root, Void) else [tree.root]
+        wanted = [node for node in dict.fromkeys([*living, *root]) if node not in known or node in root]
+        damaged: list[str] = []
+        for _ in range(PATIENCE):
+            work = work_of([*wanted, *damaged], children, is_kept, frame_of)
+            lost = [node for node in _nodes_of(work) if node in living and node in known]
+            work = Work(work.sources, work.steps, tuple(dict.fromkeys([*work.written, *lost])))
+            try:
+                rows = self._run(work) if work.written else []
+            except Exception as error:
+                found = Damaged.found_in(error)
+                if found is None or found in damaged:
+                    raise
+                sound[found] = False
+                damaged.append(found)
+                continue
+            made = {node: Node([], tuple(children.get(node, ()))) for node in work.written}
+            for row in rows:
+                if row.file is not None:
+                    made[row.node].parts.append(Part(row.file, row.rows, row.bytes, row.checksum))
+            read = sum(known[source.node].rows for source in work.sources if not source.new)
+            return Made(made, lost, read, rows)
+        raise StoreCorrupt(f"state={self._memo.places[0]!r}: more than {PATIENCE} nodes are damaged in every replica")
+
+    def _run(self, work: Work) -> list[Any]:
+        """The Spark job; what it says of the files it wrote."""
+        reached("before nodes")
+        numbers = [(k, source.frame) for k, source in enumerate(work.sources) if source.new]
+        tables = splits.numbered(numbers, self._engine.mapped)
+        kept = [(k, source) for k, source in enumerate(work.sources) if not source.new]
+        if kept:
+            tables.append(self.read(kept))
+        inputs = tables[0]
+        for table in tables[1:]:
+            inputs = inputs.unionByName(table, allowMissingColumns=True)
+        rows: list[Any] = self._engine.written(inputs, work, self._memo.places).collect()  # names of files, not data
+        reached("after nodes")
+        return rows
+
+    def read(self, kept: list[tuple[int, Source]]) -> DataFrame:
+        """The rows of kept nodes."""
+        rows = [
+            (k, source.node, part.file, part.rows, part.bytes, part.checksum)
+            for k, source in kept
+            for part in self._manifest.nodes[source.node].parts
+        ]
+        return self._engine.read(self._spark.createDataFrame(rows, READ_SPARK), self._memo.places)
+
+    def _again(self, node: str) -> Frame:
+        """The rows of a split whose table is lost, if it can be read again."""
+        for one in self._manifest.splits:
+            if one.node == node and one.source is not None:
+                return Frame(self._reading.read(self._spark, one.source["path"]), one.source)
+            if one.node == node:
+                raise StoreCorrupt(
+                    f"state: the table of split {one.name!r} is lost in every replica, and its rows came as a "
+                    "DataFrame, which cannot be read again; expected splits as paths, more replicas, or a new state"
+                )
+        raise StoreCorrupt(f"state: node {node} is lost in every replica, and what it was made of is gone")
+
+
+def living_of(tree: Tree[str]) -> list[str]:
+    """The nodes that a tree has, each once."""
+    names = [place.partial for place in tree.places() if not isinstance(place.partial, Void)]
+    root = tree.root
+    return list(dict.fromkeys([*names, *([] if isinstance(root, Void) else [root])]))
+
+
+def _nodes_of(work: Work) -> list[str]:
+    return [*(source.node for source in work.sources if source.new), *(step.node for step in work.steps)]

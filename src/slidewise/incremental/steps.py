@@ -1,0 +1,104 @@
+"""What one Spark job has to do: which tables go in, which nodes come out, in what order they are combined.
+
+sources  0: new split   1: kept node   2: kept node
+steps    n = [1, 2]   root = [n, 0]                    parts are sources or earlier steps, oldest first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that goes in: `node` names it; `frame` is the rows of a new split, None for a node that is kept."""
+
+    node: str
+    frame: Any = None
+
+    @property
+    def new(self) -> bool:
+        """True for a split that has not been mapped yet."""
+        return self.frame is not None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A node that is made of others, and whether it is kept."""
+
+    node: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Work:
+    """Sources, steps in an order that works, and the nodes to be written."""
+
+    sources: tuple[Source, ...]
+    steps: tuple[Step, ...]
+    written: tuple[str, ...]
+
+    @property
+    def combines(self) -> int:
+        """Tables combined with others."""
+        return sum(len(step.parts) - 1 for step in self.steps)
+
+    def levels(self) -> list[list[Step]]:
+        """Steps of two parts each, in groups that depend on earlier groups only; longer ones are taken apart."""
+        depth = {source.node: 0 for source in self.sources}
+        found: dict[int, list[Step]] = {}
+        for step in self.steps:
+            for one in _pairs(step):
+                depth[one.node] = 1 + max(depth[part] for part in one.parts)
+                found.setdefault(depth[one.node], []).append(one)
+        return [found[level] for level in sorted(found)]
+
+
+def _pairs(step: Step) -> list[Step]:
+    """One step as steps of two parts, balanced, in order."""
+    row, made, number = list(step.parts), [], 0
+    while len(row) > 1:
+        after = []
+        for k in range(0, len(row), 2):
+            if k + 1 == len(row):
+                after.append(row[k])
+                continue
+            name = step.node if len(row) == 2 else f"{step.node}+{number}"
+            number += 1
+            made.append(Step(name, (row[k], row[k + 1])))
+            after.append(name)
+        row = after
+    return made
+
+
+def work_of(
+    wanted: Collection[str],
+    children: Mapping[str, tuple[str, ...]],
+    is_kept: Callable[[str], bool],
+    frame_of: Callable[[str], Any],
+) -> Work:
+    """The least work that makes the wanted nodes: what is kept is read, what is not is made of its children.
+
+    `frame_of` gives the rows of a leaf, or raises if they cannot be had any more.
+    """
+    sources: dict[str, Source] = {}
+    steps: dict[str, Step] = {}
+
+    def need(node: str) -> None:
+        if node in sources or node in steps:
+            return
+        if is_kept(node):
+            sources[node] = Source(node)
+        elif node not in children:
+            sources[node] = Source(node, frame_of(node))
+        else:
+            for part in children[node]:
+                need(part)
+            steps[node] = Step(node, children[node])
+
+    written = [node for node in dict.fromkeys(wanted) if not is_kept(node)]
+    for node in written:
+        need(node)
+    return Work(tuple(sources.values()), tuple(steps.values()), tuple(written))
