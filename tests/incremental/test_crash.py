@@ -56,7 +56,7 @@ def places(tmp_path: Path) -> list[Path]:
     return [tmp_path / "a", tmp_path / "b"]
 
 
-@pytest.mark.parametrize("step", ["after nodes", "collecting", *map(rare, STEPS[0:1] + STEPS[2:4])])
+@pytest.mark.parametrize("step", ["after nodes", *map(rare, ("before nodes", *STEPS[2:]))])
 def test_death_at_every_step(spark: SparkSession, places: list[Path], step: str) -> None:
     opened(spark, places).advance({f"s{k}": frame(spark, k) for k in range(4)})
     if step == "collecting":  # the first slide leaves nothing to collect
