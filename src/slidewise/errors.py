@@ -83,7 +83,10 @@ def shown(value: object, limit: int = 200) -> str:
     >>> shown(1.5), shown(list(range(1000)))
     ('1.5', '<list of 1000>')
     """
-    size = len(value) if isinstance(value, Sized) else 0
+    try:
+        size = len(value) if isinstance(value, Sized) else 0
+    except TypeError:  # an array without dimensions
+        size = 0
     text = repr(value) if size <= limit or isinstance(value, str) else ""
     if text and len(text) <= limit and "\n" not in text:
         return text

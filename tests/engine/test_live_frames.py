@@ -86,3 +86,42 @@ def test_what_is_wrong_is_said() -> None:
         sw.LiveWindow.restore(live.snapshot())
     with pytest.raises(SnapshotError, match="another window"):
         sw.LiveWindow.restore(live.snapshot(), window=sw.frames.aggregate(sw.sum(), 4))
+
+
+class Bag(tuple[int, ...]):
+    """A partial that no plain codec knows."""
+
+
+def bag(version: int = 1) -> sw.Monoid:
+    return sw.Monoid(
+        identity=Bag(),
+        lift=lambda x: Bag([x]),
+        combine=lambda a, b: Bag((*a, *b)),
+        lower=len,
+        codec=(
+            lambda held: ",".join(map(str, held)).encode(),
+            lambda text: Bag(map(int, filter(None, text.split(b",")))),
+        ),
+        name="bag",
+        version=version,
+    )
+
+
+def test_a_limited_aggregate_is_stored_by_its_own_codec() -> None:
+    kind = sw.frames.aggregate(sw.aggregate(bag()), 2)
+    live = sw.LiveWindow(sw.count(), kind)
+    assert live.extend([1, 2, 3]) == [1, 2, 1]
+    again = sw.LiveWindow.restore(live.snapshot(), window=kind)
+    assert again.extend([4, 5]) == [2, 1]
+    with pytest.raises(SnapshotError, match="another window"):
+        sw.LiveWindow.restore(live.snapshot(), window=sw.frames.aggregate(sw.aggregate(bag(version=2)), 2))
+
+
+def test_what_cannot_be_stored_is_said() -> None:
+    kind = sw.frames.custom(lambda s, x: True, lambda s, x: s | {x}, lambda s, x: x in s, frozenset())
+    live = sw.LiveWindow(sw.count(), kind)
+    assert live.extend([1, 2, 1]) == [1, 2, 1]
+    with pytest.raises(SnapshotError, match="the state of frames"):
+        live.snapshot()
+    with pytest.raises(ArgumentError, match="answers no number"):
+        sw.LiveWindow(sw.count(), sw.frames.aggregate(sw.collect(), 2)).extend([1, 2])

@@ -8,9 +8,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import slidewise as sw
+from slidewise.errors import ArgumentError
 from slidewise.monoids import BUILTINS
 from tests.catalogue import CORE, VARIANTS
 from tests.frames.model import BUFFERS, CASES, Model, random_run
@@ -152,3 +154,25 @@ def test_every_aggregate_is_the_same_in_a_tree_and_in_a_fold(name: str) -> None:
     assert_same(found, [frame.results["it"] for frame in array.frames()], scale=1e4)
     if name in CORE:
         assert_same(found, sw.slide(values, one, kind), scale=1e4)
+
+
+@pytest.mark.parametrize("buffer", ["tree", "multi", "single"])
+def test_eviction_keeps_up_with_looks_that_are_rare(buffer: str) -> None:
+    held = sw.frames.Buffer(sw.frames.delta(1), buffer, evict=(10, 5), tick=100)
+    for place in range(1000):
+        held.push(place * 5, place)
+    assert len(held) <= 110
+    held.extend([place * 5 for place in range(1000, 2000)], range(1000, 2000))
+    assert len(held) <= 110
+    held.check()
+
+
+def test_limits_on_what_is_no_number_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="answers no number"):
+        sw.frames.Buffer(sw.frames.aggregate(sw.collect(), 2)).extend([1, 2], [1, 2])
+
+
+def test_a_number_of_arrival_may_be_numpy_s() -> None:
+    held = sw.frames.Buffer(sw.frames.delta(1), report="on_update")
+    held.extend([1, 5], [1, 2])
+    assert [change.op for change in held.remove(2, np.int64(1))] == ["-U", "+U", "-D"]

@@ -155,6 +155,66 @@ def test_frames_go_by_rows_without_an_order() -> None:
     assert made.to_pydict() == {"window_start": [0, 2], "window_end": [1, 2], "collect_name": [["a", "b"], ["c"]]}
 
 
+@pytest.mark.parametrize("container", ["arrow", "pandas", "polars", "lazy"])
+def test_fragments_on_every_kind_of_table(container: str) -> None:
+    columns = {"fragment": ["a", "a", "a"], "t": [1, 2, 3], "v": [1, 1, 1]}
+    made: Any = {
+        "arrow": pa.table,
+        "pandas": pd.DataFrame,
+        "polars": pl.DataFrame,
+        "lazy": pl.LazyFrame,
+    }[container](columns)
+    found = sw.slide(made, sw.count(), sw.frames.delta("v", 2, max_count=2), order="t")
+    found = found.collect() if container == "lazy" else found
+    assert [list(found[name]) for name in ("fragment", "count")] == [[0, 1], [2, 1]] or container == "arrow"
+    with pytest.raises(ArgumentError, match="by='fragment'"):
+        sw.slide(made, sw.count(), sw.frames.delta("v", 2, max_count=2), by="fragment", order="t")
+    keyed = sw.slide(made, sw.count(), sw.frames.delta("v", 2), by="fragment", order="t")
+    keyed = keyed.collect() if container == "lazy" else keyed
+    assert [str(one) for one in keyed["fragment"]] == ["a"]
+
+
+TENTHS = pa.table({"v": pa.array([Decimal("0.1"), Decimal("0.2"), Decimal("0.1")], pa.decimal128(10, 1))})
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts"),
+    [
+        (sw.frames.threshold("v", at_least=0.1), [3]),
+        (sw.frames.threshold("v", at_least=Decimal("0.1")), [3]),
+        (sw.frames.aggregate(sw.sum("v"), 0.3), [2, 1]),
+        (sw.frames.boundary("v", [0.2]), [1, 1, 1]),
+        (sw.frames.delta("v", 0.1), [1, 1, 1]),
+        (sw.frames.delta("v", Decimal("0.11")), [3]),
+    ],
+    ids=str,
+)
+def test_a_tenth_is_a_tenth_to_decimals(kind: Frame, counts: list[int]) -> None:
+    assert sw.slide(TENTHS, sw.count(), kind).column("count").to_pylist() == counts
+
+
+def test_update_is_asked_for_rows_of_frames_alone() -> None:
+    """A logarithm has no business with an event that closes a frame."""
+    asked: list[float] = []
+
+    def update(state: float, x: float) -> float:
+        asked.append(x)
+        return state + math.log(x)
+
+    above = sw.frames.custom(lambda state, x: x > 0, update, lambda state, x: x <= 0, 0.0)
+    assert sw.slide([2.0, 3.0, 0.0, 0.0, 4.0], sw.count(), above) == [2, 1]
+    assert asked == [2.0, 3.0, 4.0]
+
+
+def test_far_ends() -> None:
+    least = -(2**63)
+    assert sw.slide([least] * 2, sw.count(), sw.frames.aggregate(sw.max(), least - 1)) == [1, 1]
+    assert sw.slide([least] * 2, sw.count(), sw.frames.aggregate(sw.max(), least, strict=False)) == [1, 1]
+    assert sw.slide([2.0**53, 2.0**53 + 2], sw.count(), sw.frames.threshold(at_least=2**53 + 1)) == [1]
+    order = [least + 10, 0, 2**63 - 10]
+    assert sw.slide([1, 1, 1], sw.count(), sw.frames.delta(2, min_duration=5), order=order) == [3]
+
+
 def test_objects_that_numba_does_not_know() -> None:
     words = ["apple", "avocado", "banana", "blueberry", "apricot"]
     by_letter = sw.frames.custom(
@@ -177,6 +237,8 @@ def test_objects_that_numba_does_not_know() -> None:
         (lambda: sw.frames.boundary("x", []), r"bounds=\[\]"),
         (lambda: sw.frames.boundary("x", "abc"), "bounds='abc'"),
         (lambda: sw.frames.boundary("x"), "bounds=None"),
+        (lambda: sw.frames.delta("x", np.array(2)), r"size=array\(2\)"),
+        (lambda: sw.frames.threshold("x", at_least=10**400), "at_least="),
         (lambda: sw.frames.delta("x", 0), "size=0"),
         (lambda: sw.frames.delta("x"), "size=None"),
         (lambda: sw.frames.delta("x", 1, anchor="last"), "anchor='last': expected 'first' or 'range'"),

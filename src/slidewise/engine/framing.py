@@ -7,6 +7,7 @@ The state of a slot is what is known of the frame that is open: a few numbers, w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from slidewise.frames.code import boundary_code, custom_code, delta_code, silenc
 from slidewise.frames.fold import COUNT, FOLLOWING, FRAGMENT, INSIDE, REGISTERS, VALUED, FoldCode, fold_of
 from slidewise.frames.kind import Boundary, Custom, Delta, Frame, Silence, Threshold, Total
 from slidewise.kernels.spans import validity
-from slidewise.monoids.codec import decode_plain, encode_plain
+from slidewise.monoids.codec import codec_of, decode_plain, encode_plain
 
 
 class Framer:
@@ -42,6 +43,11 @@ class Framer:
     def why(self) -> str:
         """Why the fold runs on Python objects; empty if it is machine code."""
         return self.code.why
+
+    @property
+    def codec(self) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
+        """How a state of Python objects becomes bytes and is read again."""
+        return codec_of(self.uses[0].ops.monoid) if isinstance(self.window, Total) else (encode_plain, decode_plain)
 
     # ---- slots ----
     def grow(self, slots: int) -> None:
@@ -158,7 +164,7 @@ class Framer:
             return rows, lo, hi, counts
         long = hi - lo >= window.min_count
         if window.min_duration is not None:
-            long &= rows.ends - rows.starts >= self.plan.amount(window, window.min_duration)
+            long &= rows.ends >= rows.starts + self.plan.amount(window, window.min_duration)  # a difference may not fit
         kept = rows.take(long)
         return kept, lo[long], hi[long], np.bincount(kept.run, minlength=len(counts)).astype(np.int64)
 

@@ -12,12 +12,14 @@ import numpy as np
 
 from slidewise.engine.events import ACCEPTS
 from slidewise.engine.fed import Fed
-from slidewise.errors import ArgumentError, shown
+from slidewise.errors import ArgumentError, SnapshotError, shown
 from slidewise.frames.code import object_code
 from slidewise.frames.fold import ENDS, ENDS_WITH, FoldCode, build_step
 from slidewise.frames.kind import Custom, Frame, Total
 from slidewise.kernels.ops import Ops, object_ops
+from slidewise.monoids.codec import codec_of, decode_plain, encode_plain
 from slidewise.monoids.kinds import Kind
+from slidewise.monoids.monoid import Monoid
 from slidewise.windows.window import Axis
 
 
@@ -46,6 +48,7 @@ class LiveFold:
         self.full = False
         """The newest event closed its own frame, so the next one finds the window empty."""
         self.state: tuple[Any, ...] = ()
+        self._monoid: Monoid | None = None
         self.start(kind)
 
     def start(self, kind: Kind | None) -> None:
@@ -58,6 +61,25 @@ class LiveFold:
     def code(self) -> FoldCode:
         """The functions of the kind."""
         return self._code
+
+    def written(self) -> str:
+        """Where the fold stands, as text; a state of the user's must be plain data, a partial have a codec."""
+        *rest, own = self.state
+        try:
+            return encode_plain((tuple(rest), self._codec[0](own), self.full)).decode()
+        except SnapshotError as error:
+            if self.fed is not None:
+                raise
+            raise SnapshotError(f"the state of {self.window!r} cannot be stored: {error}") from error
+
+    def read(self, stored: str) -> None:
+        """Go on where `written` was taken."""
+        rest, own, self.full = decode_plain(stored.encode())
+        self.state = (*rest, self._codec[1](own))
+
+    @property
+    def _codec(self) -> Any:
+        return (encode_plain, decode_plain) if self._monoid is None else codec_of(self._monoid)
 
     def take(self, value: Any, position: int, now: Any) -> tuple[bool, bool]:
         """Whether this event ends what the window holds, and whether it is in a frame itself."""
@@ -73,6 +95,10 @@ class LiveFold:
         except TypeError as error:
             if isinstance(window, Custom):
                 raise
+            if isinstance(window, Total):
+                raise ArgumentError(
+                    f"window={window!r}: its aggregate answers no number; expected one that does"
+                ) from error
             raise ArgumentError(f"value={shown(value)}: {window!r} is cut by numbers; expected one") from error
         ends, self.full = bool(action & ENDS) or self.full, bool(action & ENDS_WITH)
         return ends, bool(self.state[0]) or self.full
@@ -89,4 +115,5 @@ class LiveFold:
         monoid = next(found, None)
         if monoid is None:
             monoid = self.fed.monoid(kind or "float")  # which says what it takes
+        self._monoid = monoid
         return object_ops(monoid, len(self.fed.inputs))

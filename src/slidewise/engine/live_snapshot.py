@@ -71,7 +71,7 @@ def _frame_header(live: LiveWindow) -> dict[str, Any]:
     """Where the fold of frames stands; nothing for other windows."""
     if live._fold is None:
         return {}
-    return {"axis": live._axis, "fold": encode_plain((live._fold.state, live._fold.full)).decode()}
+    return {"axis": live._axis, "fold": live._fold.written()}
 
 
 # ---- in a store -----------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def _place(live: LiveWindow, header: dict[str, Any]) -> None:
     live._events = header.get("events", 0)
     if live._fold is not None:
         live._axis = header["axis"]
-        live._fold.state, live._fold.full = decode_plain(header["fold"].encode())
+        live._fold.read(header["fold"])
     if header["waiting"] is not None:
         live._waiting = decode_plain(header["waiting"].encode())
 

@@ -118,7 +118,8 @@ def _fold_of(framer: Framer, slots: Any) -> dict[str, pa.Array]:
     found |= {f"mark{k}": pa.array(np.ascontiguousarray(framer.marks[slots, k])) for k in range(2)}
     if framer.code.compiled:
         return found | {f"state{k}": pa.array(column[slots]) for k, column in enumerate(framer.cols)}
-    stored = [encode_plain(framer.cols[0][slot]) for slot in slots.tolist()]
+    encode, _ = framer.codec
+    stored = [encode(framer.cols[0][slot]) for slot in slots.tolist()]
     return found | {"state0": pa.array(stored, type=pa.large_binary())}
 
 
@@ -133,7 +134,7 @@ def _set_fold(framer: Framer, slots: Any, memory: pa.StructArray, number: int) -
             column[slots] = stored.to_numpy(zero_copy_only=False)
             continue
         for slot, state in zip(slots.tolist(), stored.to_pylist(), strict=True):
-            column[slot] = decode_plain(state)
+            column[slot] = framer.codec[1](state)
 
 
 def _open_session(lane: Lane, slots: Any, rows: Any, memory: pa.StructArray, number: int) -> None:

@@ -7,8 +7,9 @@
     session     s the time of the last event
     custom      s whatever the user's functions make of it
 
-Integers are compared as integers, to the ends of int64: a level between two of them is the next one up. Functions are
-built once for each shape, so that equal kinds share their machine code; levels and limits are handed over as numbers.
+Integers are compared as integers, to the ends of int64: a level between two of them is the next one up. Decimals are
+compared as decimals: a level of 0.1 is one tenth to them. Functions are built once for each shape, so that equal kinds
+share their machine code; levels and limits are handed over as numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -37,24 +39,26 @@ def threshold_code(kind: Threshold, dtype: str | None) -> FoldCode:
     if dtype == "int64":
         level, never = math.ceil(level), math.ceil(level) > GREATEST
         level = max(LEAST, min(level, GREATEST))
-    elif dtype == "float64":
-        level = float(level)
+    else:
+        level = _float_up(level) if dtype == "float64" else _either(level)
     update, closes, opens, jit = _threshold_functions(kind.below, dtype is not None)
     return _made(kind.whole, False, update, closes, opens, (level, never), jit, ("bool",))
 
 
 @functools.cache
 def _threshold_functions(below: bool, compiled: bool) -> tuple[Any, ...]:
-    jit = _jit(compiled)
+    jit, of = _jit(compiled), _of(compiled)
 
     def update(s: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:
         return s
 
     def at_least(s: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:
-        return inputs[0][i] >= params[0] and not params[1]
+        x = inputs[0][i]
+        return x == x and x >= of(x, params[0]) and not params[1]
 
     def under(s: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:
-        return inputs[0][i] < params[0] or (params[1] and inputs[0][i] == inputs[0][i])
+        x = inputs[0][i]
+        return x == x and (params[1] or x < of(x, params[0]))
 
     opens = jit(under if below else at_least)
 
@@ -71,20 +75,24 @@ def boundary_code(kind: Boundary, dtype: str | None) -> FoldCode:
         whole = sorted({max(LEAST, math.ceil(one)) for one in bounds if math.ceil(one) <= GREATEST})
         bounds = np.array(whole, dtype=np.int64)
     elif dtype == "float64":
-        bounds = np.array([float(one) for one in bounds])
+        bounds = np.array(sorted({_float_up(one) for one in bounds}))
+    else:
+        pairs = [_either(one) for one in bounds]
+        bounds = ([plain for plain, _ in pairs], [exact for _, exact in pairs])
     update, closes, opens, jit = _boundary_functions(dtype is not None)
     return _made(True, -2, update, closes, opens, (bounds,), jit, ("int64",))
 
 
 @functools.cache
 def _boundary_functions(compiled: bool) -> tuple[Any, ...]:
-    jit = _jit(compiled)
+    jit, of = _jit(compiled), _of(compiled)
 
     def update(s: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:
         """The number of bounds at or below the value; NaN has a cell of its own."""
-        x, bounds = inputs[0][i], params[0]
+        x = inputs[0][i]
         if x != x:
             return -1
+        bounds = of(x, params[0])
         lo, hi = 0, len(bounds)
         while lo < hi:
             middle = (lo + hi) // 2
@@ -108,6 +116,8 @@ def delta_code(kind: Delta, dtype: str | None) -> FoldCode:
         size, initial = np.uint64(min(math.ceil(size) - 1, 2**64 - 1)), 0
     elif dtype == "float64":
         size, initial = float(size), 0.0
+    else:
+        size = _either(size)
     ranged = kind.anchor == "range"
     fields = (dtype or "",) * (3 if ranged else 2)
     update, closes, opens, jit = _delta_functions(ranged, dtype)
@@ -117,7 +127,7 @@ def delta_code(kind: Delta, dtype: str | None) -> FoldCode:
 
 @functools.cache
 def _delta_functions(ranged: bool, dtype: str | None) -> tuple[Any, ...]:
-    jit = _jit(dtype is not None)
+    jit, of = _jit(dtype is not None), _of(dtype is not None)
     apart = jit(_apart_int if dtype == "int64" else _apart)
 
     def keep_first(s: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:
@@ -125,16 +135,19 @@ def _delta_functions(ranged: bool, dtype: str | None) -> tuple[Any, ...]:
 
     def from_first(s: Any, c: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:
         x = inputs[0][i]
-        return apart(s[1], x, params[0]) if s[1] <= x else apart(x, s[1], params[0])
+        if x != x or s[1] != s[1]:
+            return True
+        return apart(s[1], x, of(x, params[0])) if s[1] <= x else apart(x, s[1], of(x, params[0]))
 
     def keep_range(s: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:
         x = inputs[0][i]
-        if not s[0]:
+        if not s[0] or x != x or s[1] != s[1]:
             return (True, x, x)
         return (True, x if x < s[1] else s[1], x if x > s[2] else s[2])
 
     def by_range(s: Any, c: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:
-        return inputs[0][i] != inputs[0][i] or apart(c[1], c[2], params[0])
+        x = inputs[0][i]
+        return x != x or s[1] != s[1] or apart(c[1], c[2], of(x, params[0]))
 
     update, closes = (keep_range, by_range) if ranged else (keep_first, from_first)
     return jit(update), jit(closes), jit(_always), jit
@@ -154,11 +167,12 @@ def total_code(kind: Total, ops: Ops, arity: int) -> FoldCode:
         ops = object_ops(ops.monoid, arity, "its partials are changed in place")
     limit: Any = kind.limit
     whole = ops.compiled and ops.answers[0] != "float64"
+    never = False
     if whole:
         limit = math.floor(limit) if kind.strict else math.ceil(limit) - 1
-        limit = max(LEAST, min(limit, GREATEST))
-    elif ops.compiled:
-        limit = float(limit)
+        limit, never = max(LEAST, min(limit, GREATEST)), limit < LEAST
+    else:
+        limit = float(limit) if ops.compiled else _either(limit)
     update, closes, opens = ops.built(
         ("frames", whole or kind.strict), lambda: _total_functions(ops, reaches=not (whole or kind.strict))
     )
@@ -167,7 +181,7 @@ def total_code(kind: Total, ops: Ops, arity: int) -> FoldCode:
         update=update,
         closes=closes,
         opens=opens,
-        params=(limit,),
+        params=(limit, never),
         jit=ops.jit,
         kernel=ops.kernel,
         fields=ops.fields,
@@ -183,18 +197,18 @@ def _total_functions(ops: Ops, *, reaches: bool) -> Functions:
         lower = _itself
     elif ops.compiled:
         lower = with_helpers(lower)
-    lowered = jit(lower)
+    lowered, of = jit(lower), _of(ops.compiled)
 
     def update(s: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:
         return combine(s, lift_at(inputs, i))
 
     def exceeds(s: Any, c: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:
         value = lowered(c)
-        return False if value is None else not value <= params[0]
+        return False if value is None else params[1] or value != value or not value <= of(value, params[0])
 
     def attains(s: Any, c: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:
         value = lowered(c)
-        return False if value is None else not value < params[0]
+        return False if value is None else params[1] or value != value or not value < of(value, params[0])
 
     return jit(update), jit(attains if reaches else exceeds), jit(_always)
 
@@ -232,7 +246,7 @@ def custom_code(kind: Custom, dtypes: tuple[str | None, ...]) -> FoldCode:
         return _custom_compiled(kind, numbers, repr(kind.state))  # 0 and 0.0 are equal, and not the same state
     except (CannotCompile, TypeError) as error:
         update, closes, opens = _custom_functions(kind, len(dtypes), plain, None)
-        return _made(False, kind.state, update, closes, opens, (), plain, (), kind.carries, str(error))
+        return _made(False, kind.state, update, closes, opens, (), plain, (), kind.carries, str(error), lazy=True)
 
 
 def _custom_functions(kind: Custom, arity: int, jit: Jit, cast: Any) -> Functions:
@@ -272,7 +286,7 @@ def _custom_compiled(kind: Custom, dtypes: tuple[str, ...], spelled: str) -> Fol
     typed = tuple(CASTS[name](part) for name, part in zip(fields, parts, strict=True))
     update, closes, opens = _custom_functions(kind, len(dtypes), inlined, inlined(cast_of(fields, packed)))
     initial = typed if packed else typed[0]
-    return _made(False, initial, update, closes, opens, (), inlined, fields, kind.carries)
+    return _made(False, initial, update, closes, opens, (), inlined, fields, kind.carries, lazy=True)
 
 
 CASTS: dict[str, Callable[[Any], Any]] = {"bool": bool, "int64": int, "float64": float}
@@ -312,7 +326,7 @@ def object_code(kind: Frame, total: Ops | None = None) -> FoldCode:
         return total_code(kind, total, 1)
     assert isinstance(kind, Custom)
     update, closes, opens = _custom_functions(kind, max(1, len(kind.columns)), plain, None)
-    return _made(False, kind.state, update, closes, opens, (), plain, (), kind.carries)
+    return _made(False, kind.state, update, closes, opens, (), plain, (), kind.carries, lazy=True)
 
 
 # ---- what they share ------------------------------------------------------------------------------------------------
@@ -327,6 +341,8 @@ def _made(
     fields: tuple[str, ...],
     carries: bool = False,
     why: str = "",
+    *,
+    lazy: bool = False,
 ) -> FoldCode:
     compiled = jit is not plain
     return FoldCode(
@@ -340,12 +356,38 @@ def _made(
         fields=fields if compiled else (),
         whole=whole,
         carries=carries,
+        lazy=lazy,
         why=why,
     )
 
 
 def _jit(compiled: bool) -> Jit:
     return inlined if compiled else plain
+
+
+def _of(compiled: bool) -> Callable[..., Any]:
+    """``of(x, level)``: the level as x is compared with it."""
+    return inlined(_as_it_is) if compiled else _as_x_is
+
+
+def _as_it_is(x: Any, level: Any) -> Any:
+    return level
+
+
+def _as_x_is(x: Any, level: Any) -> Any:
+    return level[1] if isinstance(x, Decimal) else level[0]
+
+
+def _either(level: Any) -> tuple[Any, Decimal]:
+    """A level for numbers, and for decimals as it is written."""
+    exact = level if isinstance(level, Decimal) else Decimal(repr(level))
+    return (float(level) if isinstance(level, Decimal) else level), exact
+
+
+def _float_up(level: Any) -> float:
+    """The least float that is not below the level."""
+    near = float(level)
+    return near if isinstance(level, Decimal) or near >= level else math.nextafter(near, math.inf)
 
 
 def _always(s: Any, params: Any, inputs: Any, i: int, t: Any) -> Any:

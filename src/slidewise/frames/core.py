@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
+
 from slidewise.errors import ArgumentError, LateEventError, SlidewiseError, shown
 from slidewise.frames.changelog import Changelog
 from slidewise.frames.cutter import Cutter
@@ -137,6 +139,7 @@ class Core:
 
     def _event(self, op: Literal["remove", "correct"], time: Any, seq: int, value: Any) -> tuple[Lane, Event | None]:
         """An event that is there; None if that was too long ago."""
+        seq = seq.item() if isinstance(seq, np.integer) else seq
         key = (self._door.place(time), seq)
         lane = self._settled()
         if isinstance(seq, int) and self._is_late(key) and 0 <= seq < self._seq:

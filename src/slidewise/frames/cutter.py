@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from slidewise.errors import ArgumentError
 from slidewise.frames.code import object_code, silence_code
 from slidewise.frames.fold import FoldCode, build_step
-from slidewise.frames.kind import Frame, Silence
+from slidewise.frames.kind import Frame, Silence, Total
 from slidewise.frames.live import Event, State
 from slidewise.frames.work import Work
 from slidewise.kernels.ops import Ops
@@ -40,10 +41,15 @@ class Cutter:
     def step(self, state: State, event: Event) -> tuple[State, int]:
         """The state after the event, and what it did: ENDS, OPENS, ENDS_WITH."""
         self.work.events += 1
-        made: tuple[State, int] = self._step(
-            state, self.code.params, self.most, event.inputs, 0, event.key[0], event.ok
-        )
-        return made
+        given = (state, self.code.params, self.most, event.inputs, 0, event.key[0], event.ok)
+        if not isinstance(self.kind, Total):
+            return self._step(*given)  # type: ignore[no-any-return]
+        try:
+            return self._step(*given)  # type: ignore[no-any-return]
+        except TypeError as error:
+            raise ArgumentError(
+                f"kind={self.kind!r}: its aggregate answers no number; expected one that does"
+            ) from error
 
     def beyond(self, t: Any, begun: Any) -> bool:
         """True if an event at `t` would make a frame too long."""

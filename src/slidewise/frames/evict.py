@@ -35,7 +35,9 @@ def _by_number(lane: Lane, options: Options, final: Key | None) -> Event | None:
     closed = number - gone - (0 if last.closed else 1)
     if closed < options.evict_after[0]:
         return None
-    frame: LiveFrame = lane.nth(gone + options.evict_after[1] - 1)
+    after, many = options.evict_after
+    rounds = (closed - after) // many + 1  # as if it had been asked after every frame that closed
+    frame: LiveFrame = lane.nth(gone + rounds * many - 1)
     if options.report == "final" and (final is None or frame.key > final):
         return None
     return frame.last

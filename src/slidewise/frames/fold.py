@@ -50,6 +50,8 @@ class FoldCode:
     whole: bool = True
     include: bool = False
     carries: bool = False
+    lazy: bool = False
+    """True if `update` may only be called for a row that is in a frame, or whose state is carried; c is then s."""
     why: str = ""
 
     @property
@@ -65,14 +67,14 @@ def build_step(code: FoldCode, *, floats: bool) -> Callable[..., Any]:
     `ok` False: the row's value is null, so it says nothing.
     """
     update, closes, opens, initial = code.update, code.closes, code.opens, code.initial
-    include, carries, whole = code.include, code.carries, code.whole
+    include, carries, whole, lazy = code.include, code.carries, code.whole, code.lazy
     beyond = code.jit(_beyond_float if floats else _beyond_int)
 
     def step(state: Any, params: Any, most: Any, inputs: Any, i: int, t: Any, ok: bool) -> Any:
         inside, valued, count, begun, fragment, following, s = state
         action = 0
         c = s
-        if ok:
+        if ok and not lazy:
             c = update(s, params, inputs, i, t)
         if inside:
             if not include and ok and valued and closes(s, c, params, inputs, i, t):
@@ -81,21 +83,21 @@ def build_step(code: FoldCode, *, floats: bool) -> Callable[..., Any]:
                 action, inside, following = ENDS, False, fragment + 1
             if not inside and not carries:
                 s = initial
-                if ok:
+                if ok and not lazy:
                     c = update(s, params, inputs, i, t)
         if ok:
             if inside:
                 count += 1
                 valued = True
-                s = c
+                s = update(s, params, inputs, i, t) if lazy else c
             elif opens(s, params, inputs, i, t):
                 action |= OPENS
                 inside, valued, count, begun, fragment, following = True, True, 1, t, following, 0
-                s = c
+                s = update(s, params, inputs, i, t) if lazy else c
             else:
                 following = 0
                 if carries:
-                    s = c
+                    s = update(s, params, inputs, i, t) if lazy else c
             if include and inside and closes(s, s, params, inputs, i, t):
                 action |= ENDS_WITH
                 inside, following = False, 0
@@ -125,9 +127,10 @@ def _beyond_float(t: Any, since: Any, most: Any) -> Any:
 
 def fold_of(code: FoldCode, *, floats: bool) -> Callable[..., int]:
     """The loop over runs of rows for a kind; built once for kinds that share their functions."""
-    shape = (code.update, code.closes, code.opens, code.initial, code.fields, code.whole, code.include, code.carries)
+    shape = (code.update, code.closes, code.opens, code.initial, code.fields, code.whole, code.include)
     try:
-        return _built(FoldShape(*shape, code.jit, code.kernel), floats, repr(code.initial))
+        made = FoldShape(*shape, code.carries, code.lazy, code.jit, code.kernel)
+        return _built(made, floats, repr(code.initial))
     except TypeError:  # a state that cannot be looked up
         return build_fold(code, floats=floats)
 
@@ -144,6 +147,7 @@ class FoldShape:
     whole: bool
     include: bool
     carries: bool
+    lazy: bool
     jit: Jit
     kernel: Jit
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Literal
 
 from slidewise.duration import in_words
@@ -24,7 +25,7 @@ from slidewise.windows.window import Axis, Length, Window
 
 Anchor = Literal["first", "range"]
 Crossing = Literal["exclude", "include"]
-Number = int | float
+Number = int | float | Decimal
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -64,6 +65,10 @@ class Frame(Window):
     def reads(self) -> tuple[str | None, ...]:
         """The columns whose values cut; None is the value of a plain sequence."""
         return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The kind as plain values; a decimal as it is written."""
+        return {name: repr(one) if isinstance(one, Decimal) else one for name, one in super().to_dict().items()}
 
     def _options(self) -> list[str]:
         said = [f"{name}={value!r}" for name in ("min_count", "max_count") if (value := getattr(self, name))]
@@ -110,7 +115,8 @@ class Boundary(Frame):
         return (self.column,)
 
     def to_dict(self) -> dict[str, Any]:
-        return {**super().to_dict(), "bounds": list(self.bounds)}
+        bounds = [repr(one) if isinstance(one, Decimal) else one for one in self.bounds]
+        return {**super().to_dict(), "bounds": bounds}
 
     def __repr__(self) -> str:
         return self._said("boundary", repr(list(self.bounds)))
@@ -143,7 +149,8 @@ class Total(Frame):
 
     def to_dict(self) -> dict[str, Any]:
         """The kind as plain values; its aggregate stands there as it is written."""
-        return {**super().to_dict(), "aggregate": repr(self.aggregate)}
+        version = getattr(self.aggregate.source, "version", 1)
+        return {**super().to_dict(), "aggregate": repr(self.aggregate), "version": version}
 
     def __repr__(self) -> str:
         more = [] if self.crossing == "exclude" else [f"crossing={self.crossing!r}"]

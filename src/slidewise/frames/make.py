@@ -11,6 +11,7 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any, TypedDict, Unpack
 
@@ -86,7 +87,7 @@ def boundary(
     _check_column(column)
     if isinstance(bounds, (str, bytes)) or not hasattr(bounds, "__iter__"):
         raise bad("bounds", bounds, "a list of numbers that rise, e.g. [0, 10, 20]")
-    found = tuple(_finite("bounds", one) for one in bounds or ())
+    found = tuple(_finite("bounds", one) for one in (() if bounds is None else bounds))
     if not found or any(b <= a for a, b in pairwise(found)):
         raise bad("bounds", bounds, "at least one number, and each more than the one before")
     name = column if isinstance(column, str) else None
@@ -136,8 +137,8 @@ def aggregate(
 ) -> Frame:
     """Frames that close before an aggregate of theirs would exceed `limit`; the event that would opens the next.
 
-    One ⊕ per event, one partial per key. A late event may move all frames after it. One event that exceeds the limit by
-    itself is a frame of its own.
+    One ⊕ per event, one partial per key. A late event may move all frames after it. An event that exceeds the limit by
+    itself opens a frame all the same; the next one joins it only if it brings the aggregate back within the limit.
 
     Parameters
     ----------
@@ -206,7 +207,8 @@ def custom(
     Parameters
     ----------
     open, update, close
-        The three functions; they must not depend on anything but what they are given.
+        The three functions; they must not depend on anything but what they are given, nor change it: `update` returns
+        a new state. As machine code integers have 64 bits, and wrap.
     state
         The state before the first event.
     columns
@@ -262,9 +264,11 @@ def _check_column(column: object) -> None:
 
 
 def _finite(name: str, value: object) -> Number:
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and abs(int(value)) < 2**1023:
         return int(value)
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value):
+    if isinstance(value, Decimal) and value.is_finite():
+        return value
+    if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral) and math.isfinite(value):
         return float(value)
     raise bad(name, value, "a finite number")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from slidewise.frames.kind import Boundary, Custom, Delta, Frame, Silence, Threshold, Total
@@ -28,8 +29,13 @@ def frame_from_dict(stored: dict[str, Any]) -> Frame:
     >>> frame_from_dict(sw.frames.boundary([0, 10]).to_dict())
     frames.boundary([0, 10])
     """
-    given = dict(stored)
+    given = {name: _number(value) if name in ("level", "size") else value for name, value in stored.items()}
     kind = KINDS[given.pop("window")]
     if "bounds" in given:
-        given["bounds"] = tuple(given["bounds"])
+        given["bounds"] = tuple(_number(one) for one in given["bounds"])
     return kind(**given)
+
+
+def _number(value: Any) -> Any:
+    """A level; decimals are stored as they are written."""
+    return Decimal(value.removeprefix("Decimal('").removesuffix("')")) if isinstance(value, str) else value

@@ -16,7 +16,7 @@ from pyspark.sql.types import DataType, DoubleType, IntegerType, LongType, Strin
 
 from slidewise.engine.plan import Plan
 from slidewise.engine.reach import is_folded
-from slidewise.frames.kind import Frame
+from slidewise.frames.kind import Frame, Total
 from slidewise.monoids.monoid import Monoid
 from slidewise.windows.window import Session
 
@@ -40,6 +40,8 @@ def describe(plan: Plan, **settings: Any) -> list[str]:
         phrases.append("sessions as rows")  # and not as totals, by the aggregate or the algorithm
     if any(isinstance(window, Frame) and not is_folded(plan, window) for window in plan.windows):
         phrases.append("frames as rows")
+    limited = [output.ops.monoid for output in plan.uses if isinstance(output.window, Total)]
+    phrases += [f"limit on {monoid.name} v{monoid.version}" for monoid in limited]
     phrases += [f"{name} {value}" for name, value in settings.items()]
     phrases.append(f"columns {_typed(plan, stored_columns(plan))}")
     return phrases

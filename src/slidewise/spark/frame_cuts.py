@@ -6,8 +6,9 @@
     cuts           ─────────────────────────┤f────────────────────────┤f────────────────────
 
 A speculation that a verified range does not bear out ends the cutting: what follows stays in one range. Kinds whose
-closes depend on no more than the row before (threshold, boundary, session) need no first step. Then each range begins
-with a frame, so that nothing has to be handed on from one to the next. Two small states per range reach the driver.
+closes depend on no more than the row before (threshold, boundary and session, where nothing is closed by force) need no
+first step. Then each range begins with a frame, so that nothing has to be handed on from one to the next. Two small
+states per range reach the driver.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def starts_of(ranged: DataFrame, recipe: Recipe, plan: Plan, ranges: int) -> lis
     (window,) = plan.windows
     assert isinstance(window, Frame)
     before: dict[int, bytes] = {}
-    if not isinstance(window, Threshold | Boundary | Silence):
+    if window.fragments or not isinstance(window, Threshold | Boundary | Silence):
         guessed = ranged.mapInArrow(_speculator(recipe.packed()), FOUND).collect()
         before = {row[0] + 1: bytes(row["state"]) for row in guessed}
     verified = ranged.mapInArrow(_verifier(recipe.packed(), before), FOUND).collect()

@@ -79,7 +79,7 @@ class Frame:
 
             made = pl.DataFrame(pl.from_arrow(table))
             had = self.frame.to_native().schema
-            made = made.cast({name: had[name] for name in windows.column_names if name not in (START, END)})
+            made = made.cast({name: had[name] for name in windows.column_names if name in self._keys(windows)})
             return made.lazy() if self.lazy else made
         return self._back(table)
 
@@ -97,9 +97,15 @@ class Frame:
         for name in windows.column_names:
             if name in (START, END):
                 columns[name] = to_series(windows.column(name), self._dtype(order))
-            else:
+            elif name in self._keys(windows):
                 columns[name] = to_series(windows.column(name), self._dtype([name])).astype(self._dtype([name]))
+            else:
+                columns[name] = to_series(windows.column(name), None)
         return pd.DataFrame({**columns, **{result.name: self._series(result) for result in results}})
+
+    def _keys(self, windows: pa.Table) -> list[str]:
+        """The columns of a table of windows that were columns of the data."""
+        return [name for name in windows.column_names if name not in (START, END) and name in self.types]
 
     def _dtype(self, names: Sequence[str]) -> Any:
         """The pandas dtype of the first of these columns; None if there is none."""
