@@ -207,7 +207,7 @@ def test_saved_pointers_make_content_constant() -> None:
 def test_saved_pointers_make_evict_constant() -> None:
     found = []
     for saving in (True, False):
-        buffer = Buffer(sw.frames.delta(1.0), "multi", evict=(10, 1), tick=10**9)
+        buffer = Buffer(sw.frames.delta(1.0), "multi", evict=(999, 1), tick=10**9)
         buffer.extend([float(i) for i in range(1000)], range(1000))
         assert len(buffer.frames()) == 1000
         buffer._lane.frames.saving = saving  # type: ignore[union-attr]

@@ -55,7 +55,10 @@ class LiveFold:
         """Make the fold for values of this kind (None: not known yet); all events so far were null."""
         self._code = object_code(self.window, self._total(kind))
         self._step = build_step(self._code, floats=isinstance(self._longest, float))
-        self.state = (*(self.state[:-1] or (False, False, 0, 0, 0, 0)), self._code.initial)
+        if not self.state:
+            self.state = (False, False, 0, 0, 0, 0, self._code.initial)
+        elif self.fed is not None:  # of nulls the aggregate has nothing; other kinds know no more than they did
+            self.state = (*self.state[:-1], self._code.initial)
 
     @property
     def code(self) -> FoldCode:

@@ -104,8 +104,9 @@ class Frame:
         return pd.DataFrame({**columns, **{result.name: self._series(result) for result in results}})
 
     def _keys(self, windows: pa.Table) -> list[str]:
-        """The columns of a table of windows that were columns of the data."""
-        return [name for name in windows.column_names if name not in (START, END) and name in self.types]
+        """The keys of a table of windows: they come before what says which window it is."""
+        names: list[str] = windows.column_names
+        return names[: names.index(START)]
 
     def _dtype(self, names: Sequence[str]) -> Any:
         """The pandas dtype of the first of these columns; None if there is none."""
