@@ -30,6 +30,7 @@ from bench.spark_streaming import LATENESS_SECONDS, batch_rates
 from bench.structures import SUBJECTS
 from slidewise.sharing import FINALS, SLICINGS, Query, SharedPlan, SharedWindows
 from slidewise.sharing.loops import build_cycle
+from slidewise.sharing.values import entering
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -77,11 +78,11 @@ def loop_of(final: str, plan: SharedPlan, values: Any) -> Callable[[], None]:
     windows.extend(values)
     windows.extend(values[: plan.size])  # full, and compiled
     spans: Any = windows._spans
-    cycle, ops, aggregator = spans._cycle, windows.parts.ops, windows.final
+    cycle, ops, aggregator = spans._cycle, windows.parts.ops, spans.final
     kernel = ops.built((aggregator.key, "cycle"), lambda: build_cycle(ops, aggregator.steps()))
     partials, ok = spans._room(len(values) * len(plan.spans))
     given = [spans._integers(part) for part in (cycle.lengths, cycle.cuts, cycle.firsts, cycle.counts)]
-    column = windows._column(values)
+    column, _ = entering(values, windows.parts.types)
     state = (aggregator.cols, aggregator.R, spans._held, spans._state)
     return lambda: kernel(*state, (column,), spans._mask(None), False, len(values), *given, partials, ok)
 

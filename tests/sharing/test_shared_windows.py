@@ -8,16 +8,19 @@ import random
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slidewise.errors import LateEventError
+import slidewise as sw
+from slidewise.errors import ArgumentError, LateEventError
 from slidewise.monoids.catalogue.counts import COUNT_VALUES
 from slidewise.monoids.catalogue.extremes import MAX_FLOAT
 from slidewise.monoids.catalogue.moments import STDDEV_MONOID
 from slidewise.monoids.catalogue.sums import MEAN_FLOAT, SUM_FLOAT
-from slidewise.sharing import FINALS, SLICINGS, Query, SharedPlan, SharedWindows
+from slidewise.sharing import FINALS, SLICINGS, DabaWindows, Query, SharedPlan, SharedWindows
 from tests.sharing.counting import CONCAT, MAX, SUM, Counted
 
 MONOIDS = [CONCAT, SUM, MAX]
@@ -208,3 +211,49 @@ def test_compatible_aggregates_lift_once() -> None:
         [0.5, 1.5, 2.5, 4.5],
         [2, 4, 6, 8],
     )
+
+
+NULLS = {
+    "list": lambda: [1.0, None, None, 2.0],
+    "generator": lambda: (x for x in [1.0, None, None, 2.0]),
+    "arrow": lambda: pa.array([1.0, None, None, 2.0]),
+    "pandas": lambda: pd.Series([1.0, None, None, 2.0], dtype="Float64"),
+    "masked": lambda: np.ma.masked_invalid([1.0, np.nan, np.nan, 2.0]),
+    "objects": lambda: np.array([1.0, None, None, 2.0], dtype=object),
+}
+
+
+@pytest.mark.parametrize("types", [None, ("float64",)], ids=["objects", "compiled"])
+@pytest.mark.parametrize("container", NULLS)
+def test_nulls_of_every_container(container: str, types: tuple[str, ...] | None) -> None:
+    total = sw.Monoid(identity=0.0, combine=lambda a, b: a + b, commutative=True, name="sum")
+    windows = SharedWindows(SharedPlan([Query(total, 2, 1)]), types=types)
+    assert [answers.tolist() for answers in windows.extend(NULLS[container]())] == [[1.0, 1.0, None, 2.0]]
+    with pytest.raises(ArgumentError, match="no nulls"):
+        DabaWindows([(total, 2)], types).extend(NULLS[container]())
+
+
+BIGGEST = sw.Monoid(identity=-(2**62), combine=lambda a, b: a if a > b else b, name="max")
+ALONG = SharedPlan([Query(BIGGEST, 5, 5, along="order")])
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: SharedWindows(ALONG, types="float64"), "types='float64'"),
+        (lambda: SharedWindows(ALONG, types=("foo",)), "types="),
+        (lambda: SharedWindows(ALONG, types=("float64", "float64")), "types="),
+        (lambda: DabaWindows([(BIGGEST, 2)], types=()), "types="),
+        (lambda: DabaWindows(3), "windows=3"),  # type: ignore[arg-type]
+        (lambda: DabaWindows([(BIGGEST, 2)], types=("int64",)).extend([1.9]), "whole numbers"),
+        (lambda: DabaWindows([(BIGGEST, 2)], types=("int64",)).extend(["a"]), "expected numbers"),
+        (lambda: SharedWindows(ALONG).extend(5, [1]), "values=5"),
+        (lambda: SharedWindows(ALONG).extend(np.ones((2, 2)), [1, 2]), "one dimension"),
+        (lambda: SharedWindows(ALONG).extend([1], 5), "times=5"),
+        (lambda: SharedWindows(ALONG).extend([1], np.array([2**63 + 5], np.uint64)), r"2\*\*62"),
+        (lambda: SharedWindows(ALONG).push(1, 2**63 - 3), r"2\*\*62"),
+    ],
+)
+def test_what_cannot_come_in_is_said(call: Any, said: str) -> None:
+    with pytest.raises(ArgumentError, match=said):
+        call()

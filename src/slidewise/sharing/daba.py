@@ -19,19 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.errors import bad, whole
+from slidewise.errors import ArgumentError, bad, whole
 from slidewise.kernels.jit import Jit
 from slidewise.kernels.ops import Ops, compiled_ops, object_ops
 from slidewise.monoids.monoid import Monoid
 from slidewise.sharing.live import Answers
 from slidewise.sharing.parts import Parts
+from slidewise.sharing.values import check_types, entering
 
 SIZE, BASE, MASK, FRONT, LEFT, RIGHT, ACCUMULATED, BACK, END = range(9)
 """The registers of one window: where its ring of sums lies, and its pointers, as positions in the stream."""
 
 
 class DabaWindows:
-    """Windows of the last `size` rows, each under a monoid, answered after every row.
+    """Windows of the last `size` rows, each under a monoid, answered after every row; values without nulls.
 
     Parameters
     ----------
@@ -48,6 +49,9 @@ class DabaWindows:
     """
 
     def __init__(self, windows: Iterable[tuple[Monoid, int]], types: tuple[str, ...] | None = None) -> None:
+        check_types(types)
+        if not hasattr(windows, "__iter__"):
+            raise bad("windows", windows, "pairs (monoid, size)")
         pairs = [_checked(window) for window in windows]
         if not pairs:
             raise bad("windows", [], "at least one pair (monoid, size)")
@@ -67,8 +71,10 @@ class DabaWindows:
 
     def extend(self, values: Any) -> list[Answers]:
         """Many rows; each window's answer after every one of them."""
-        types = self.parts.types
-        column = list(values) if types is None else np.ascontiguousarray(values, dtype=types[0])
+        column, valid = entering(values, self.parts.types)
+        if valid is not None:
+            row = valid.index(False)
+            raise ArgumentError(f"values[{row}]=None: DABA windows take no nulls; expected a value, or SharedWindows")
         rows = len(column)
         found = [queue.extend((column,), rows) for queue in self._queues]
         self.seen += rows

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.errors import ArgumentError, bad, listed, whole
+from slidewise.errors import ArgumentError, bad, listed, shown, whole
 from slidewise.sharing.factor import FactorPlan
 from slidewise.sharing.final import BIntFinal, Final, FlatFAT
 from slidewise.sharing.flatfit import FlatFIT
@@ -22,6 +22,7 @@ from slidewise.sharing.parts import Parts
 from slidewise.sharing.plan import SharedPlan
 from slidewise.sharing.spans import AT_ONCE, Found, SpanWindows
 from slidewise.sharing.staged import StagedSpans
+from slidewise.sharing.values import check_types, entering, positions
 
 FINALS: dict[str, type[Final]] = {one.name: one for one in (FlatFIT, FlatFAT, BIntFinal)}
 """Name -> final aggregator."""
@@ -93,15 +94,20 @@ class SharedWindows:
             raise bad("final", final, f"one of {listed(FINALS)}")
         if not isinstance(write_back, bool) or (not write_back and final != "flatfit"):
             raise bad("write_back", write_back, "True or False; False only with final='flatfit'")
+        check_types(types)
         self.plan = plan
         self.parts = Parts([query.monoid for query in plan.queries], types)
-        options = {} if write_back else {"write_back": False}
-        self.final = FINALS[final](self.parts.ops, min(plan.size, AT_ONCE), **options)
-        self._spans: SpanWindows | StagedSpans = SpanWindows(plan, self.parts.ops, self.final)
+        self.final: Final | None = None
+        """What aggregates the slices; None with `factors`, whose stages have their own."""
+        self._spans: SpanWindows | StagedSpans
         if factors is not None:
             if not isinstance(factors, FactorPlan) or factors.plan is not plan or final != "flatfit" or not write_back:
                 raise bad("factors", factors, "a FactorPlan of this plan, with final='flatfit' and write_back=True")
             self._spans = StagedSpans(factors, self.parts.ops)
+            return
+        options = {} if write_back else {"write_back": False}
+        self.final = FINALS[final](self.parts.ops, min(plan.size, AT_ONCE), **options)
+        self._spans = SpanWindows(plan, self.parts.ops, self.final)
 
     def push(self, value: Any, time: int | None = None) -> list[tuple[int, int, Any]]:
         """One event, None for one without a value; what is due: (number of the query, end of the window, answer)."""
@@ -113,17 +119,17 @@ class SharedWindows:
             raise ArgumentError(f"time={time!r}: rows have no times; expected a plan along times")
         now = whole("time", time, least=-(2**62), below=2**62)
         none = np.zeros(0, dtype=np.int64)
-        return _in_order(self._answers(self._spans.at((self._column([]),), None, none, now)))
+        column, _ = entering([], self.parts.types)
+        return _in_order(self._answers(self._spans.at((column,), None, none, now)))
 
     def extend(self, values: Any, times: Any = None) -> list[Answers]:
         """Many events at once; the answers that are due, by query. One call of compiled code in that mode.
 
         Per event and answer what the final aggregator takes, and O(log n) where events have times. Raises
-        `LateEventError`, with nothing taken, if an event lies before an edge that was passed.
+        `LateEventError`, with nothing taken, if an event lies before an edge that was passed. After an exception of a
+        user's function the windows are not to be used any more.
         """
-        valid = _valid(values)
-        given = values if valid is None else [x if ok else 0 for x, ok in zip(values, valid, strict=True)]
-        column = self._column(given)
+        column, valid = entering(values, self.parts.types)
         x = self._positions(len(column), times)
         if self.plan.axis == "rows":
             return self._answers(self._spans.rows((column,), valid, len(column)))
@@ -144,28 +150,9 @@ class SharedWindows:
         """Where the events lie along time; None where rows are counted."""
         if self.plan.axis == "rows":
             if times is not None:
-                raise ArgumentError(f"times={_type(times)}: the plan counts rows; expected none")
+                raise ArgumentError(f"times={shown(times)}: the plan counts rows; expected none")
             return None
-        if times is None or len(times) != rows:
-            raise ArgumentError(f"times={_type(times)}: expected {rows:,} integers, one for each value")
-        x = np.asarray(times)
-        if x.dtype.kind not in "iu" and rows:
-            raise ArgumentError(f"times={_type(times)}: expected integers, in the unit of ranges and slides")
-        return x.astype(np.int64, copy=False)
-
-    def _column(self, values: Any) -> Any:
-        if self.parts.types is None:
-            return list(values)
-        column = np.ascontiguousarray(values, dtype=self.parts.types[0]).view()
-        column.flags.writeable = False
-        return column
-
-
-def _valid(values: Any) -> list[bool] | None:
-    """Which values there are, if not all."""
-    if isinstance(values, np.ndarray) or all(value is not None for value in values):
-        return None
-    return [value is not None for value in values]
+        return positions(times, rows)
 
 
 def _in_order(answers: list[Answers]) -> list[tuple[int, int, Any]]:
@@ -176,7 +163,3 @@ def _in_order(answers: list[Answers]) -> list[tuple[int, int, Any]]:
     ]
     found.sort(key=lambda one: one[:2])
     return [(number, end, value) for end, number, value in found]
-
-
-def _type(times: Any) -> str:
-    return "None" if times is None else f"<{type(times).__name__} of {len(times)}>"
