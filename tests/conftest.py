@@ -31,10 +31,10 @@ _ROOT = Path(__file__).resolve().parent.parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Algorithm x built-in is machine code of its own for each pair: all of them are for the slow run.
 
-    The ladder's own choice runs every built-in in the normal run too. What needs Spark comes first: one process of the
-    run has all of it, so that the others start no Spark of their own.
+    The ladder's own choice runs every built-in in the normal run too. What needs Spark comes first in each half of the
+    tests: it waits more than it works, so two processes of the run have some of it each.
     """
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    items[:] = _spread(items)
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         one = params.get("one", params.get("name", params.get("aggregate")))
@@ -43,6 +43,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         if name not in in_normal_run(params["algorithm"]):
             item.add_marker(pytest.mark.slow)
+
+
+def _spread(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Two halves, each with files of tests that need Spark first, about as many in either."""
+    files: dict[Path, list[pytest.Item]] = {}
+    plain = [item for item in items if item.get_closest_marker("spark") is None]
+    for item in items:
+        if item.get_closest_marker("spark") is not None:
+            files.setdefault(item.path, []).append(item)
+    halves: tuple[list[pytest.Item], list[pytest.Item]] = ([], [])
+    for several in sorted(files.values(), key=lambda some: (-len(some), str(some[0].path))):
+        min(halves, key=len).extend(several)
+    middle = max(0, len(items) // 2 - len(halves[0]))
+    return [*halves[0], *plain[:middle], *halves[1], *plain[middle:]]
 
 
 def pytest_collection_finish() -> None:

@@ -212,6 +212,7 @@ def test_a_store_that_errs_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         stores.measure(stores.US, 4096, 2**18, str(tmp_path))
 
 
+@pytest.mark.slow
 def test_shared_plans_are_timed_and_weighed() -> None:
     plan = SharedPlan([Query(sharing.MAX, count) for count in (1, 2, 3)])
     for final in FINALS:

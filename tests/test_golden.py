@@ -414,7 +414,9 @@ def _check_shared(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("case", SPARK_CASES, ids=ids)
+@pytest.mark.parametrize(
+    "case", [one if len(SHARED[one.name].cases) > 1 else rare(one) for one in SPARK_CASES], ids=ids
+)
 def test_spark_batch(case: Case, shared_results: dict[Any, Any], request: pytest.FixtureRequest) -> None:
     spark = request.getfixturevalue("spark")
     _check_shared(case, shared_results, "batch", lambda shared: spark_batch(spark, shared.table(), shared.call()))

@@ -50,6 +50,7 @@ def test_a_stream_on_connect(tmp_path: Path) -> None:
     assert found["rows_in"] == 2001
 
 
+@pytest.mark.slow
 def test_on_a_cluster_with_the_package_shipped(tmp_path: Path) -> None:
     shipped = tmp_path / "slidewise.zip"
     with zipfile.ZipFile(shipped, "w") as package:

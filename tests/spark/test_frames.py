@@ -67,8 +67,8 @@ def compare(got: pa.Table, expected: pa.Table) -> None:
 
 
 KINDS = kinds()
-SOME = [KINDS[place] for place in (1, 5, 7, 9, 13)]
-"""Of every sort of state one; all of them are in the slow run."""
+SOME = [KINDS[place] for place in (1, 9)]
+"""In the normal run; all are in the slow one."""
 ALL = [one if one in SOME else pytest.param(one, marks=pytest.mark.slow) for one in KINDS]
 
 
@@ -101,6 +101,7 @@ def test_one_long_order_in_ranges(
     compare(got, sw.slide(ordered(table, df), AGGREGATES, kind, by=by, order=["t", "__tie"]))
 
 
+@pytest.mark.slow
 def test_a_speculation_that_fails_ends_the_cutting(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Frames of five rows each, whatever the values: a range that begins in mid-frame never agrees with its guess."""
     monkeypatch.setattr(ranges, "WORTH", 0)
@@ -131,7 +132,7 @@ def test_five_million_events_of_one_key(spark: SparkSession, kind: Frame) -> Non
     df.unpersist()
 
 
-@pytest.mark.parametrize("emit", ["window", "update"])
+@pytest.mark.parametrize("emit", [pytest.param("window", marks=pytest.mark.slow), "update"])
 def test_a_query_gives_the_frames_of_the_batch(spark: SparkSession, tmp_path: Path, emit: str) -> None:
     """Files, a few rows each, late ones among them; the last file only moves the watermark."""
     draw = random.Random(5)

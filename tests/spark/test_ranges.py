@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
+from slidewise.engine.plan import Plan
 from slidewise.spark import apart, batch, ranges, spark_types
 from slidewise.spark.recipe import Recipe
 from tests.catalogue import rare
@@ -95,7 +96,7 @@ OFTEN = ("trailing(50)", "time", "around('20 s'", "trailing(4.0).every", "tumbli
     ids=str,
 )
 def test_ranges_answer_as_one_task_does(df: DataFrame, order: str, window: Any) -> None:
-    made = ranges.cut(df, plan_of(df, order, window), 4)
+    made = cut(df, recipe_of(df, order, window), 4)
     assert made is not None, "one range only: nothing is shown"
     assert all(back is None or back <= start for start, back in zip(made.starts, made.back, strict=True))
     many = sw.slide(df, AGGREGATES, window, order=order, threads=4)
@@ -112,8 +113,7 @@ def test_a_key_with_most_rows_is_cut_too(spark: SparkSession, table: pa.Table, w
     draw = random.Random(3)
     names = [draw.choice(["ä", "ä", "ä", None, None, *"bcdefg"]) for _ in range(ROWS)]
     df = spark.createDataFrame(table.append_column("k", pa.array(names)).append_column("j", pa.array([1] * ROWS)))
-    plan = plan_of(df, "t", window, by=["k", "j"])
-    assert [split.key for split in apart.splits_of(df, plan, 5)] == [("ä", 1)]
+    assert [split.key for split in splits_of(df, recipe_of(df, "t", window, by=["k", "j"]), 5)] == [("ä", 1)]
     many = sw.slide(df, AGGREGATES, window, by=["k", "j"], order="t", threads=5)
     one = sw.slide(df, AGGREGATES, window, by=["k", "j"], order="t")
     assert many.columns == one.columns
@@ -158,7 +158,7 @@ def test_places_at_the_ends_of_numbers(spark: SparkSession, window: Any, huge: N
     for order in ("n", "f"):
         many = sw.slide(df, AGGREGATES, window, order=[order, "id"], threads=4)
         one = sw.slide(df, AGGREGATES, window, order=[order, "id"], threads=1)
-        assert ranges.cut(df, plan_of(df, order, window), 4) is not None
+        assert cut(df, recipe_of(df, order, window), 4) is not None
         key = "id" if "id" in one.columns else "window_end"
         assert many.orderBy(key).toArrow().equals(one.orderBy(key).toArrow())
 
@@ -170,7 +170,7 @@ def test_names_that_ranges_use(spark: SparkSession, huge: None) -> None:
 
 
 def test_no_key_is_large_enough(df: DataFrame) -> None:
-    assert apart.splits_of(df, plan_of(df, "t", sw.trailing(5), by="id"), 4) == []
+    assert splits_of(df, recipe_of(df, "t", sw.trailing(5), by="id"), 4) == []
 
 
 @pytest.mark.parametrize(
@@ -196,16 +196,16 @@ def test_two_cores_are_kept_busy_by_one_task(df: DataFrame, monkeypatch: pytest.
 
 
 def test_a_long_halo_means_fewer_ranges(df: DataFrame) -> None:
-    assert ranges.cut(df, plan_of(df, "n", sw.trailing(ROWS)), 4) is None
+    assert cut(df, recipe_of(df, "n", sw.trailing(ROWS)), 4) is None
 
 
 def test_few_rows_stay_in_one_task(df: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranges, "WORTH", ROWS + 1)
-    assert ranges.cut(df, plan_of(df, "n", sw.trailing(5)), 4) is None
+    assert cut(df, recipe_of(df, "n", sw.trailing(5)), 4) is None
 
 
 def test_one_session_stays_in_one_task(df: DataFrame) -> None:
-    assert ranges.cut(df, plan_of(df, "t", sw.session("10 d")), 4) is None
+    assert cut(df, recipe_of(df, "t", sw.session("10 d")), 4) is None
 
 
 def test_windows_that_cannot_be_cut(df: DataFrame) -> None:
@@ -220,8 +220,20 @@ def test_explain_says_so(df: DataFrame) -> None:
     assert "one task" in sw.explain(df, sw.max("x"), sw.trailing(5), order="n", threads=1)
 
 
-def plan_of(df: DataFrame, order: str, window: Any, by: Any = None, aggregates: Any = AGGREGATES) -> Any:
-    return Recipe(spark_types(df), aggregates, window, by, order, "auto").plan()
+def recipe_of(df: DataFrame, order: str, window: Any, by: Any = None, aggregates: Any = AGGREGATES) -> Recipe:
+    return Recipe(spark_types(df), aggregates, window, by, order, "auto")
+
+
+def plan_of(*call: Any, **options: Any) -> Plan:
+    return recipe_of(*call, **options).plan()
+
+
+def cut(df: DataFrame, recipe: Recipe, tasks: int) -> ranges.Ranges | None:
+    return ranges.cut(df, recipe, recipe.plan(), tasks, batch.tie_of(df))
+
+
+def splits_of(df: DataFrame, recipe: Recipe, tasks: int) -> list[apart.Split]:
+    return apart.splits_of(df, recipe, recipe.plan(), tasks, batch.tie_of(df))
 
 
 @pytest.mark.parametrize(
@@ -243,6 +255,5 @@ def test_data_that_changes_between_counting_and_reading_is_refused(df: DataFrame
 
 
 def test_windows_by_time_do_not_care_what_was_counted(df: DataFrame) -> None:
-    plan = Recipe(spark_types(df), AGGREGATES, sw.trailing("9 s"), None, "t", "auto").plan()
-    (split,) = apart.splits_of(df, plan, 3)
+    (split,) = splits_of(df, recipe_of(df, "t", sw.trailing("9 s")), 3)
     assert split.ranges.rows is None

@@ -113,6 +113,7 @@ def test_windows_with_a_step(spark: SparkSession, tmp_path: Path) -> None:
     assert found > 60
 
 
+@pytest.mark.slow
 def test_sessions(spark: SparkSession, tmp_path: Path) -> None:
     """A gap of one second exactly still joins."""
     from pyspark.sql import functions as F

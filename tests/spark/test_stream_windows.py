@@ -175,6 +175,7 @@ class Reader:
         return pa.table({n: pa.array([row[n] for row in kept], like.schema.field(n).type) for n in self.names})
 
 
+@pytest.mark.slow
 def test_updates_of_sessions_replayed_are_the_batch(spark: SparkSession, tmp_path: Path) -> None:
     """Rows that come late join sessions that were told apart: those are deleted. Nothing waits for the sentinel."""
     rows = apart(random_rows(160, seed=31))
@@ -224,6 +225,7 @@ def _differ(batch: pa.Table, names: list[str]) -> list[bool]:
 
 
 # ---- silence ----
+@pytest.mark.slow
 def test_a_silence_ends_the_windows_of_a_key(spark: SparkSession, tmp_path: Path) -> None:
     """A key that is silent for 15 s, then there for as long, begins anew each time; in the end all keys are gone."""
     rows = [row for row in apart(random_rows(300, seed=35)) if row["n"] // 60 % 2 == 0 or row["k"] != "b"]
