@@ -28,13 +28,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 _ROOT = Path(__file__).resolve().parent.parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Algorithm x built-in is machine code of its own for each pair: all of them are for the slow run.
 
     The ladder's own choice runs every built-in in the normal run too. What needs Spark comes first in each half of the
     tests: it waits more than it works, so two processes of the run have some of it each.
     """
-    items[:] = _spread(items)
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         one = params.get("one", params.get("name", params.get("aggregate")))
@@ -43,6 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         if name not in in_normal_run(params["algorithm"]):
             item.add_marker(pytest.mark.slow)
+    yield  # tests that are not asked for go
+    items[:] = _spread(items)
 
 
 def _spread(items: list[pytest.Item]) -> list[pytest.Item]:
