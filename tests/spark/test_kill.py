@@ -165,6 +165,7 @@ def check(place: Path, windows: str, rows: pa.Table) -> None:
     if windows == "frames":  # a stream holds the last of each key, which is open
         keys = expected.column("k").to_pylist()
         expected = expected.filter(pa.array([key == later for key, later in zip(keys, [*keys[1:], None], strict=True)]))
+        made = made.select(expected.column_names).cast(expected.schema)  # files of Spark have times without a zone
     assert_answers([made], expected, [name for name in expected.column_names if name != "t"])
 
 
