@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,15 +181,16 @@ def _write(path: Path, rows: int) -> None:
 
 def _spark(report: Report, df: DataFrame, quick: bool, say: Callable[[str], None]) -> None:
     rows = df.count()
-    plain = lambda: _noop(sw.slide(df, [sw.count(), sw.sum("n")], sw.trailing(100), by="k", order="t"))  # noqa: E731
     for name in ("threshold", "delta", "sum", "session"):
         case: Case = {"where": "Spark", "kind": name}
         say(words(case))
-        ours = lambda n=name: _noop(_frames(df, n))  # noqa: E731
-        contestants: dict[str, Callable[[], None]] = {US: ours, PLAIN: plain}
+        contestants: dict[str, Callable[[], None]] = {
+            US: partial(_ran, _frames, df, KINDS[name]),
+            PLAIN: partial(_ran, _frames, df, sw.trailing(100)),
+        }
         if name in ("threshold", "session"):
-            contestants[JVM] = lambda n=name: _noop(_by_windows(df, n))
-            theirs, mine = (_total(made) for made in (_by_windows(df, name), _frames(df, name)))
+            contestants[JVM] = partial(_ran, _by_windows, df, name)
+            theirs, mine = (_total(made) for made in (_by_windows(df, name), _frames(df, KINDS[name])))
             if theirs != mine:
                 report.timings.append(Timing(case, JVM, rows, wrong=f"{theirs}, {US} {mine}"))
                 del contestants[JVM]
@@ -200,8 +202,8 @@ def _spark(report: Report, df: DataFrame, quick: bool, say: Callable[[str], None
             report.bars.append(Bar(f"{words(case)}: time through a plain window's", ratio, 1.5))
 
 
-def _frames(df: DataFrame, name: str) -> DataFrame:
-    return sw.slide(df, [sw.count(), sw.sum("n")], KINDS[name], by="k", order="t")
+def _frames(df: DataFrame, window: Any) -> DataFrame:
+    return sw.slide(df, [sw.count(), sw.sum("n")], window, by="k", order="t")
 
 
 def _by_windows(df: DataFrame, name: str) -> DataFrame:
@@ -227,5 +229,5 @@ def _total(made: DataFrame) -> tuple[int, int]:
     return row[0], row[1]
 
 
-def _noop(made: DataFrame) -> None:
-    made.write.format("noop").mode("overwrite").save()
+def _ran(make: Callable[..., DataFrame], *call: Any) -> None:
+    make(*call).write.format("noop").mode("overwrite").save()
