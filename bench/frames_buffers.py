@@ -10,19 +10,15 @@ logarithmic in all of it. Work is what `buffer.work` counts: events, frames, nod
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rich.console import Console
-
 import slidewise as sw
 from bench.arrays import SEED
-from bench.measure import RESULTS, Bar, Case, Report, Timing
-from bench.report import show
+from bench.measure import Bar, Case, Report, Timing
 from slidewise.frames import Buffer
 
 US = "slidewise tree"
@@ -187,22 +183,7 @@ def add_to(report: Report, quick: bool, say: Callable[[str], None]) -> None:
 
 
 def run(quick: bool, say: Callable[[str], None]) -> Report:
-    """This part by itself."""
+    """All of it."""
     report = Report("frames_buffers", quick, "ns per row", US)
     add_to(report, quick, say)
     return report
-
-
-def main() -> None:
-    """``python -m bench.frames_buffers [--quick]``: run, print, store."""
-    parser = argparse.ArgumentParser(prog="python -m bench.frames_buffers", description="Live buffers of frames.")
-    parser.add_argument("--quick", action="store_true", help="fewer sizes, shorter streams")
-    quick = parser.parse_args().quick
-    progress = Console(stderr=True, style="dim", highlight=False)
-    report = run(quick, lambda text: progress.print(text))
-    report.write(RESULTS / f"frames_buffers{'-quick' if quick else ''}.json")
-    show(report, Console())
-
-
-if __name__ == "__main__":
-    main()

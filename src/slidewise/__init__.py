@@ -72,7 +72,19 @@ _HOMES = {
     "tumbling": "slidewise.windows.make",
     "var": "slidewise.monoids.catalogue",
 }
-_MODULES = ("datasets", "errors", "frames", "incremental", "monoids", "spark", "store", "swag", "windows")
+_MODULES = (
+    "contraction",
+    "datasets",
+    "errors",
+    "frames",
+    "incremental",
+    "monoids",
+    "sharing",
+    "spark",
+    "store",
+    "swag",
+    "windows",
+)
 
 __all__ = [
     "Aggregate",
@@ -92,6 +104,7 @@ __all__ = [
     "collect",
     "collect_distinct",
     "concat",
+    "contraction",
     "correlation",
     "count",
     "count_distinct",
@@ -123,6 +136,7 @@ __all__ = [
     "quantile",
     "schema",
     "session",
+    "sharing",
     "skew",
     "slide",
     "spark",
@@ -140,7 +154,19 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from slidewise import datasets, errors, frames, incremental, monoids, spark, store, swag, windows
+    from slidewise import (
+        contraction,
+        datasets,
+        errors,
+        frames,
+        incremental,
+        monoids,
+        sharing,
+        spark,
+        store,
+        swag,
+        windows,
+    )
     from slidewise.engine.live import LiveWindow
     from slidewise.monoids.aggregate import Aggregate, aggregate
     from slidewise.monoids.catalogue import (

@@ -36,7 +36,7 @@ def kinds(column: str | None = "x", *, timed: bool = True) -> list[Frame]:
             sw.frames.delta(*named, 3, max_duration="2 s"),
             sw.frames.threshold(**at, at_least=0, min_duration="1 s", min_count=2),
         ]
-    return found
+    return [*found, sw.frames.boundary(*named, [1], max_count=2)]
 
 
 def rises(last: Any, x: Any) -> bool:

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from slidewise.errors import ArgumentError, shown, whole
-from slidewise.monoids.kinds import Kind
+from slidewise.monoids.kinds import ACCEPTS, Kind, kind_of_value
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-ACCEPTS: dict[Kind, tuple[Kind, ...]] = {
-    "int": ("int", "bool"),
-    "bool": ("int", "bool"),
-    "float": ("float", "int", "bool"),
-    "decimal": ("decimal", "int", "bool"),
-    "string": ("string",),
-    "object": ("int", "float", "bool", "decimal", "string", "object"),
-}
-"""Kind of window -> the kinds of values it goes on taking."""
 
 
 def python_value(value: Any) -> Any:
@@ -31,20 +20,6 @@ def python_value(value: Any) -> Any:
     (3, 'a')
     """
     return value.item() if isinstance(value, (np.number, np.bool_)) else value
-
-
-def kind_of_value(value: Any) -> Kind:
-    """The kind of a window whose first value is this one.
-
-    >>> kind_of_value(1), kind_of_value(2**70), kind_of_value(1.5)
-    ('int', 'object', 'float')
-    """
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int) and -(2**63) <= value < 2**63:
-        return "int"
-    named: tuple[tuple[type, Kind], ...] = ((float, "float"), (Decimal, "decimal"), (str, "string"))
-    return next((kind for held, kind in named if isinstance(value, held)), "object")
 
 
 def fitting(value: Any, kind: Kind) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from slidewise.engine.events import ACCEPTS, fitting, kind_of_value, nanos, place, python_value
+from slidewise.engine.events import fitting, nanos, place, python_value
 from slidewise.engine.fed import Fed
 from slidewise.engine.live_fold import LiveFold, axis_of
 from slidewise.engine.live_policy import LivePolicy, provisional_policy
@@ -23,7 +23,7 @@ from slidewise.engine.times import NearTimes, Times, far_times
 from slidewise.errors import ArgumentError, bad, listed, shown, whole
 from slidewise.frames.kind import Frame
 from slidewise.monoids.aggregate import Aggregate
-from slidewise.monoids.kinds import Kind
+from slidewise.monoids.kinds import ACCEPTS, Kind, kind_of_value
 from slidewise.monoids.monoid import Monoid
 from slidewise.store.base import Store
 from slidewise.swag.amta import LEVELS, Amta

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from slidewise.engine.events import ACCEPTS
 from slidewise.engine.fed import Fed
 from slidewise.errors import ArgumentError, SnapshotError, shown
 from slidewise.frames.code import object_code
@@ -18,7 +17,7 @@ from slidewise.frames.fold import ENDS, ENDS_WITH, FoldCode, build_step
 from slidewise.frames.kind import Custom, Frame, Total
 from slidewise.kernels.ops import Ops, object_ops
 from slidewise.monoids.codec import codec_of, decode_plain, encode_plain
-from slidewise.monoids.kinds import Kind
+from slidewise.monoids.kinds import ACCEPTS, Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.windows.window import Axis
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from slidewise.engine.events import ACCEPTS, in_nanos
+from slidewise.engine.events import in_nanos
 from slidewise.engine.fed import Fed
 from slidewise.engine.plan import used_by
 from slidewise.engine.policies import code_of, decide_of
@@ -15,7 +15,7 @@ from slidewise.kernels.ops import object_ops
 from slidewise.kernels.registers import HEAD
 from slidewise.kernels.uses import Use
 from slidewise.monoids.codec import codec_of, decode_plain, encode_plain
-from slidewise.monoids.kinds import Kind
+from slidewise.monoids.kinds import ACCEPTS, Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.amta import Amta
 from slidewise.swag.enforce import Access

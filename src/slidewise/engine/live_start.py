@@ -8,14 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from slidewise.engine.columns import dtype_of
-from slidewise.engine.events import ACCEPTS
 from slidewise.engine.fed import Fed
 from slidewise.engine.output import make_ops
 from slidewise.engine.slices import Slices
 from slidewise.engine.stored import StoredState
 from slidewise.errors import ArgumentError
 from slidewise.frames.kind import Frame
-from slidewise.monoids.kinds import Kind
+from slidewise.monoids.kinds import ACCEPTS, Kind
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.choose import Choice, choose
 from slidewise.windows.window import Expanding, Session, Window

@@ -13,9 +13,9 @@ from bisect import bisect_left
 from dataclasses import replace
 from typing import Any
 
-from slidewise.engine.events import ACCEPTS
 from slidewise.engine.fed import Fed
 from slidewise.errors import ArgumentError
+from slidewise.monoids.kinds import ACCEPTS
 from slidewise.monoids.monoid import Monoid
 from slidewise.swag.structure import Structure
 from slidewise.windows.window import Window

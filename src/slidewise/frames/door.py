@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from slidewise.errors import ArgumentError, bad, shown
-from slidewise.frames.feed import KINDS, Feed, Feeds, kind_of_value
+from slidewise.frames.feed import Feed, Feeds
 from slidewise.frames.kind import Boundary, Custom, Delta, Frame, Silence, Threshold, Total
 from slidewise.frames.live import Event, Key
-from slidewise.monoids.kinds import Kind
+from slidewise.monoids.kinds import ACCEPTS, Kind, kind_of_value
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MOMENTS = "a datetime, date or numpy.datetime64"
@@ -34,8 +34,10 @@ class Door:
         self.arity = max(1, len(kind.columns)) if isinstance(kind, Custom) else 1
         self._all = [*feeds.feeds, *([self.total] if self.total is not None else [])]
         self._depends = any(not feed.any_kind for feed in self._all)
-        if value_kind is not None and value_kind not in KINDS:
-            raise bad("value_kind", value_kind, f"one of {', '.join(map(repr, KINDS))}, or None for the first value's")
+        if value_kind is not None and value_kind not in ACCEPTS:
+            raise bad(
+                "value_kind", value_kind, f"one of {', '.join(map(repr, ACCEPTS))}, or None for the first value's"
+            )
         self.value_kind: Kind | None = value_kind
         self.floats: bool | None = None
         """Whether times are floats; None before the first one."""
@@ -59,7 +61,7 @@ class Door:
             return tuple(one.item() if isinstance(one, (np.number, np.bool_)) else one for one in value)
         if isinstance(self.kind, (Threshold, Boundary, Delta)) and not isinstance(value, (numbers.Real, Decimal)):
             raise bad("value", value, "a number, or None for a null")
-        if self._depends and self.value_kind is not None and kind_of_value(value) not in KINDS[self.value_kind]:
+        if self._depends and self.value_kind is not None and kind_of_value(value) not in ACCEPTS[self.value_kind]:
             wider = "float" if kind_of_value(value) == "float" and self.value_kind in ("int", "bool") else "object"
             raise ArgumentError(
                 f"value={shown(value)}: is of kind {kind_of_value(value)}, the buffer's values are of kind "

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from decimal import Decimal
 from typing import Any
 
 from slidewise.errors import ArgumentError, bad, shown
@@ -18,16 +17,6 @@ from slidewise.monoids.aggregate import ORDER, Aggregate, Family
 from slidewise.monoids.hashing import hash_value
 from slidewise.monoids.kinds import Kind
 from slidewise.monoids.monoid import Monoid
-
-KINDS: dict[Kind, tuple[Kind, ...]] = {
-    "int": ("int", "bool"),
-    "bool": ("int", "bool"),
-    "float": ("float", "int", "bool"),
-    "decimal": ("decimal", "int", "bool"),
-    "string": ("string",),
-    "object": ("int", "float", "bool", "decimal", "string", "object"),
-}
-"""Kind of buffer -> the kinds of values that it goes on taking."""
 
 VALUE, THERE = "#value", "#there"
 
@@ -142,20 +131,6 @@ class Feeds:
     def answers(self, partials: Partials) -> dict[str, Any]:
         """By name."""
         return {feed.name: feed.answer(one) for feed, one in zip(self.feeds, partials, strict=True)}
-
-
-def kind_of_value(value: Any) -> Kind:
-    """The kind of a buffer whose first value is this one.
-
-    >>> kind_of_value(1), kind_of_value(2**70), kind_of_value(1.5)
-    ('int', 'object', 'float')
-    """
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int) and -(2**63) <= value < 2**63:
-        return "int"
-    named: tuple[tuple[type, Kind], ...] = ((float, "float"), (Decimal, "decimal"), (str, "string"))
-    return next((kind for held, kind in named if isinstance(value, held)), "object")
 
 
 def feeds_of(aggregates: object) -> Feeds:
