@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 
+from slidewise.contraction import Tree, Void
+
 
 class Book:
     """Gives names, and remembers what each is made of."""
@@ -33,3 +35,10 @@ class Book:
 
     def _hashed(self, *words: str) -> str:
         return hashlib.blake2b("\0".join((self._query, *words)).encode(), digest_size=12).hexdigest()
+
+
+def living_of(tree: Tree[str]) -> list[str]:
+    """The nodes that a tree has, each once."""
+    names = [place.partial for place in tree.places() if not isinstance(place.partial, Void)]
+    root = tree.root
+    return list(dict.fromkeys([*names, *([] if isinstance(root, Void) else [root])]))

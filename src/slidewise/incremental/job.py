@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any
 from slidewise.contraction import Tree, Void
 from slidewise.errors import ArgumentError, bad, whole
 from slidewise.incremental import draw, splits
-from slidewise.incremental.book import Book
+from slidewise.incremental.ahead import wanted_next
+from slidewise.incremental.book import Book, living_of
 from slidewise.incremental.ends import ends_of, refuse_disorder
-from slidewise.incremental.making import Made, Maker, living_of
+from slidewise.incremental.hot import Hot
+from slidewise.incremental.making import Made, Maker
 from slidewise.incremental.manifest import Manifest, Node, Split
 from slidewise.incremental.memo import Memo, collected, places_of
 from slidewise.incremental.plain import Engine, engine_of
@@ -57,6 +59,9 @@ class Job:
     gc
         How many windows, the last included, keep all their nodes (at least 1), or ``callable(node) -> bool``, which
         says True for a node of the last two that may go; what the window of now needs always stays.
+    cache
+        True: nodes that the next slide reads stay in Spark's memory as long as this object lives. False: files only,
+        which is enough for one slide per process.
     format, options, schema
         How paths are read, as ``spark.read`` takes them.
 
@@ -78,6 +83,7 @@ class Job:
         window: Splits,
         split_rows: int | None = None,
         gc: int | Callable[[Node], bool] = 2,
+        cache: bool = True,
         format: str = "parquet",
         options: Mapping[str, str] | None = None,
         schema: str | None = None,
@@ -95,7 +101,9 @@ class Job:
         self._spark, self._query, self._window, self._split_rows = spark, query, window, split_rows
         self._keep = 2 if callable(gc) else whole("gc", gc, 1, "an integer of at least 1, or a function of a node")
         self._policy = gc if callable(gc) else None
-        self._memo = Memo(places_of(state))
+        if not isinstance(cache, bool):
+            raise bad("cache", cache, "True or False")
+        self._memo, self._hot = Memo(places_of(state)), Hot(spark, cache)
         self._reading = Reading(format, tuple((options or {}).items()), schema)
         self._report: Report | None = None
         self._behind: threading.Thread | None = None
@@ -204,6 +212,7 @@ class Job:
         leaves = {name: book.leaf(name, before.number + k) for k, name in enumerate(frames)}
         tree.advance(leaves, count)
         clock.lap("check")
+        self._hot.want(wanted_next(digest(before.query), self._window, tree, len(before.splits) + len(frames) - count))
         new = {leaves[name]: frame for name, frame in frames.items()}
         made = self._maker(engine, before).make(tree, book, new)
         clock.lap("run")
@@ -239,6 +248,7 @@ class Job:
             tree = self._tree(before, book)
             tree.prepare()
             clock.lap("check")
+            self._hot.want(wanted_next(digest(before.query), self._window, tree, len(before.splits)))
             made = self._maker(engine, before).make(tree, book, {})
             clock.lap("run")
             moved = Manifest(
@@ -251,6 +261,9 @@ class Job:
                 before.gone,
             )
             self._commit("prepare", engine, before, moved, tree, made, tree.background, clock, swept, {})
+            if self._maker(engine, moved).warm():
+                clock.lap("warm")
+                self._report = replace(self.report(), seconds=dict(clock.laps))
 
     def _commit(
         self,
@@ -287,7 +300,9 @@ class Job:
             void=sum(isinstance(place, Void) for place in places),
             recomputed=tuple(made.recomputed),
             combines=combines,
+            key_combines=made.key_combines,
             rows_read=made.rows_read,
+            rows_hot=made.rows_hot,
             rows_written=sum(node.rows for node in made.nodes.values()),
             bytes_written=sum(node.bytes for node in made.nodes.values()),
             state_nodes=len(moved.nodes),
@@ -301,6 +316,7 @@ class Job:
         self._memo.commit(moved)
         clock.lap("commit")
         self._memo.delete([*deleted, *replaced])
+        self._hot.forget_others()
         clock.lap("collect")
         self._cold = False
         self._report = Report.of({**_plain(report), "seconds": dict(clock.laps)})
@@ -356,10 +372,10 @@ class Job:
 
     def _answer(self, engine: Engine, manifest: Manifest) -> DataFrame:
         kept = [] if manifest.root is None else [(0, Source(manifest.root))]
-        return engine.lowered(self._maker(engine, manifest).read(kept))
+        return engine.lowered(self._maker(engine, manifest).read(kept, fill=True))
 
     def _maker(self, engine: Engine, manifest: Manifest) -> Maker:
-        return Maker(self._spark, self._memo, self._reading, engine, manifest)
+        return Maker(self._spark, self._memo, self._hot, self._reading, engine, manifest)
 
     # ---- behind ----
     def _start_behind(self) -> None:

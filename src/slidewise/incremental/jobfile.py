@@ -68,7 +68,13 @@ class JobFile:
         from slidewise.incremental.job import Job
 
         return Job(
-            spark, state=self.state, query=self.query, window=self.window, split_rows=self.split_rows, **self.read
+            spark,
+            state=self.state,
+            query=self.query,
+            window=self.window,
+            split_rows=self.split_rows,
+            cache=False,  # a process of its own for every slide
+            **self.read,
         )
 
     def write(self, answers: DataFrame) -> None:

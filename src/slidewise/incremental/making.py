@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
 
 from slidewise.contraction import Tree, Void
 from slidewise.errors import StoreCorrupt
 from slidewise.incremental import splits
-from slidewise.incremental.book import Book
-from slidewise.incremental.files import READ_SPARK, Damaged, Part
+from slidewise.incremental.book import Book, living_of
+from slidewise.incremental.files import READ_SPARK, SRC, Damaged, Part
+from slidewise.incremental.hot import Hot
 from slidewise.incremental.manifest import Manifest, Node
 from slidewise.incremental.memo import Memo, reached
 from slidewise.incremental.plain import Engine
@@ -26,19 +30,26 @@ PATIENCE = 8
 
 @dataclass(frozen=True)
 class Made:
-    """Nodes by name, those of them that had been lost, how many rows of kept nodes were read, what tasks said."""
+    """Nodes by name, those of them that had been lost, what was read and combined, and what tasks said."""
 
     nodes: dict[str, Node]
     recomputed: list[str]
     rows_read: int
+    """Of kept nodes."""
+    rows_hot: int
+    """Of those, how many came from memory."""
+    key_combines: int
+    """Calls of combine on partials of one key, those within a new split left out."""
     told: list[Any]
 
 
 class Maker:
     """Makes nodes of one state."""
 
-    def __init__(self, spark: SparkSession, memo: Memo, reading: Reading, engine: Engine, manifest: Manifest) -> None:
-        self._spark, self._memo, self._reading = spark, memo, reading
+    def __init__(
+        self, spark: SparkSession, memo: Memo, hot: Hot, reading: Reading, engine: Engine, manifest: Manifest
+    ) -> None:
+        self._spark, self._memo, self._hot, self._reading = spark, memo, hot, reading
         self._engine, self._manifest = engine, manifest
 
     def make(self, tree: Tree[str], book: Book, new: Mapping[str, Frame]) -> Made:
@@ -62,6 +73,9 @@ class Maker:
             work = work_of([*wanted, *damaged], children, is_kept, frame_of)
             lost = [node for node in _nodes_of(work) if node in living and node in known]
             work = Work(work.sources, work.steps, tuple(dict.fromkeys([*work.written, *lost])))
+            self._hot.forget(node for node, whole in sound.items() if not whole)
+            read = [source.node for source in work.sources if not source.new]
+            hot = [node for node in read if self._hot.has(node)]
             try:
                 rows = self._run(work) if work.written else []
             except Exception as error:
@@ -75,8 +89,9 @@ class Maker:
             for row in rows:
                 if row.file is not None:
                     made[row.node].parts.append(Part(row.file, row.rows, row.bytes, row.checksum))
-            read = sum(known[source.node].rows for source in work.sources if not source.new)
-            return Made(made, lost, read, rows)
+            rows_of = {name: node.rows for name, node in {**known, **made}.items()}
+            rows_read, rows_hot = (sum(rows_of[node] for node in nodes) for nodes in (read, hot))
+            return Made(made, lost, rows_read, rows_hot, work.key_combines(rows_of), rows)
         raise StoreCorrupt(f"state={self._memo.places[0]!r}: more than {PATIENCE} nodes are damaged in every replica")
 
     def _run(self, work: Work) -> list[Any]:
@@ -94,8 +109,28 @@ class Maker:
         reached("after nodes")
         return rows
 
-    def read(self, kept: list[tuple[int, Source]]) -> DataFrame:
-        """The rows of kept nodes."""
+    def read(self, kept: list[tuple[int, Source]], fill: bool = False) -> DataFrame:
+        """The rows of kept nodes: from memory if they are there, or come there now (`fill`); the others from files."""
+        tables, cold = [], []
+        for k, source in kept:
+            table = self._hot.table(source.node, partial(self._from_files, [(0, source)]), fill)
+            if table is None:
+                cold.append((k, source))
+            else:
+                tables.append(table.withColumn(SRC, F.lit(k).cast("int")))
+        if cold or not tables:
+            tables.append(self._from_files(cold))
+        return reduce(lambda above, below: above.union(below), tables)
+
+    def warm(self) -> int:
+        """Bring what the next slide reads into memory: a Spark job, if there is anything to bring. How many nodes."""
+        missing = [node for node in self._hot.missing() if self._manifest.nodes[node].parts]
+        if missing:
+            read = self.read([(0, Source(node)) for node in missing], fill=True)
+            read.write.format("noop").mode("overwrite").save()
+        return len(missing)
+
+    def _from_files(self, kept: list[tuple[int, Source]]) -> DataFrame:
         rows = [
             (k, source.node, part.file, part.rows, part.bytes, part.checksum)
             for k, source in kept
@@ -114,13 +149,6 @@ class Maker:
                     "DataFrame, which cannot be read again; expected splits as paths, more replicas, or a new state"
                 )
         raise StoreCorrupt(f"state: node {node} is lost in every replica, and what it was made of is gone")
-
-
-def living_of(tree: Tree[str]) -> list[str]:
-    """The nodes that a tree has, each once."""
-    names = [place.partial for place in tree.places() if not isinstance(place.partial, Void)]
-    root = tree.root
-    return list(dict.fromkeys([*names, *([] if isinstance(root, Void) else [root])]))
 
 
 def _nodes_of(work: Work) -> list[str]:

@@ -22,12 +22,14 @@ class Report:
         Nodes that were lost in every replica and were made again.
     combines
         Tables combined, in the foreground for an advance, ahead for a prepare.
-    rows_read, rows_written, bytes_written
-        Keys read from kept nodes and written to new ones (bytes: of one replica).
+    key_combines
+        Partials combined: over all those tables, the keys that were in two of them.
+    rows_read, rows_hot, rows_written, bytes_written
+        Keys read from kept nodes, how many of those came from memory, and keys written (bytes: of one replica).
     state_nodes, state_bytes
         What the state holds now (bytes: of one replica).
     seconds
-        By step: check, run (the Spark job), commit, collect.
+        By step: check, run (the Spark job), commit, collect; warm: reading into memory, for a prepare.
     cold
         True if this `Job` had done nothing before, so nothing was in a cache.
     swept
@@ -46,7 +48,9 @@ class Report:
     void: int = 0
     recomputed: tuple[str, ...] = ()
     combines: int = 0
+    key_combines: int = 0
     rows_read: int = 0
+    rows_hot: int = 0
     rows_written: int = 0
     bytes_written: int = 0
     state_nodes: int = 0
@@ -68,8 +72,9 @@ class Report:
             f"  splits    {_named('added', self.added)}; {_named('dropped', self.dropped)}",
             f"  nodes     {self.reused} reused, {self.built} built, {self.void} void"
             + (f", {len(self.recomputed)} lost and made again" if self.recomputed else ""),
-            f"  work      {self.combines} combines of tables, {self.rows_read:,} rows read, "
-            f"{self.rows_written:,} written ({self.bytes_written:,} bytes)",
+            f"  work      {self.combines} combines of tables, {self.key_combines:,} of partials",
+            f"  rows      {self.rows_read:,} read ({self.rows_hot:,} from memory), {self.rows_written:,} written "
+            f"({self.bytes_written:,} bytes)",
             f"  state     {self.state_nodes} nodes, {self.state_bytes:,} bytes in each replica",
             f"  time      {took:.2f} s ({steps})" + (", a cold start" if self.cold else ""),
         ]

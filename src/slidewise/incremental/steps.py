@@ -45,6 +45,14 @@ class Work:
         """Tables combined with others."""
         return sum(len(step.parts) - 1 for step in self.steps)
 
+    def key_combines(self, rows: Mapping[str, int]) -> int:
+        """Calls of combine by key: one fewer, for each key of a step, than parts that have the key.
+
+        `rows` says how many keys a node has. A step that is not written is not in it: its keys cancel out if one other
+        step takes it, which is so in every tree.
+        """
+        return sum(sum(rows.get(part, 0) for part in step.parts) - rows.get(step.node, 0) for step in self.steps)
+
     def levels(self) -> list[list[Step]]:
         """Steps of two parts each, in groups that depend on earlier groups only; longer ones are taken apart."""
         depth = {source.node: 0 for source in self.sources}
