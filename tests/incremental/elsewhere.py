@@ -1,6 +1,6 @@
 """A job on a cluster of two workers in processes of their own, or over Connect; says whether its answers are right.
 
-python -m tests.incremental.elsewhere cluster|connect FOLDER [PACKAGE.zip]
+python -m tests.incremental.elsewhere cluster|connect|spark://... FOLDER [PACKAGE.zip]
 """
 
 from __future__ import annotations

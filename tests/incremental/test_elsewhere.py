@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.standalone import cluster
+
 ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -32,13 +34,26 @@ def run(*arguments: str) -> dict[str, int]:
     return found
 
 
-def test_on_a_cluster(tmp_path: Path) -> None:
-    shipped = tmp_path / "slidewise.zip"
-    with zipfile.ZipFile(shipped, "w") as package:
-        for path in (ROOT / "src").rglob("slidewise/**/*"):
-            if path.is_file() and "__pycache__" not in path.parts:
-                package.write(path, path.relative_to(ROOT / "src"))
+@pytest.fixture
+def shipped(tmp_path: Path) -> Path:
+    """The package as a file to ship."""
+    path = tmp_path / "slidewise.zip"
+    with zipfile.ZipFile(path, "w") as package:
+        for source in (ROOT / "src").rglob("slidewise/**/*"):
+            if source.is_file() and "__pycache__" not in source.parts:
+                package.write(source, source.relative_to(ROOT / "src"))
+    return path
+
+
+def test_on_a_cluster(tmp_path: Path, shipped: Path) -> None:
     assert set(run("cluster", str(tmp_path / "state"), str(shipped))) == {"jvm", "arrow"}
+
+
+def test_on_a_standalone_master_one_of_whose_workers_dies(tmp_path: Path, shipped: Path) -> None:
+    with cluster(tmp_path / "cluster", memory="512m") as standalone:
+        assert set(run(standalone.url, str(tmp_path / "first"), str(shipped))) == {"jvm", "arrow"}
+        standalone.workers[0].kill()
+        assert set(run(standalone.url, str(tmp_path / "second"), str(shipped))) == {"jvm", "arrow"}
 
 
 def test_over_connect(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def session(where: str) -> SparkSession:
     if where == "connect":
         builder = SparkSession.builder.remote("local[2]")
     else:
-        builder = SparkSession.builder.master("local-cluster[2,1,512]")
+        builder = SparkSession.builder.master(where if where.startswith("spark://") else "local-cluster[2,1,512]")
         settings |= {"spark.executor.memory": "512m", "spark.executor.extraJavaOptions": QUICK}
         settings |= {"spark.submit.pyFiles": sys.argv[2]}
     for name, value in settings.items():
