@@ -11,6 +11,7 @@ NetSession  a window of 4 weeks by week, variable; clients upload hash-chained l
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ import pyarrow.parquet as pq
 
 import slidewise as sw
 from bench.measure import Report
+from bench.slider_meter import Meter, metered, written
 from slidewise import incremental as inc
 
 if TYPE_CHECKING:
@@ -31,8 +33,6 @@ TWITTER = (("8.9", "14.22"), ("9.2", "13.67"), ("9.42", "14.22"), ("9.25", "14.3
 FILES = (1147, 1176, 1710, 1976, 1941, 1441, 1333, 1551, 1500, 1726, 3310)
 GLASNOST = ("2.07", "2.8", "3.79", "3.32", "2.44", "2.56", "2.43", "1.9")
 NETSESSION = {100: "1.72", 95: "1.85", 90: "1.89", 85: "2.01", 80: "2.1", 75: "2.24"}
-
-Metered = Callable[..., Any]
 
 
 # ---- Twitter --------------------------------------------------------------------------------------------------------
@@ -150,15 +150,13 @@ def run_cases(
     place: Path,
     quick: bool,
     report: Report,
-    metered: Metered,
-    written: Callable[[Any], None],
     tell: Callable[[str], None],
 ) -> None:
     """All three, each a table of the report."""
     small = 20 if quick else 1
-    _twitter(spark, place / "twitter", 1_000 // small, report, metered, written, tell)
-    _glasnost(spark, place / "glasnost", 900 // small, report, metered, written, tell)
-    _netsession(spark, place / "netsession", 100_000 // small // 4, report, metered, written, tell)
+    _twitter(spark, place / "twitter", 1_000 // small, report, tell)
+    _glasnost(spark, place / "glasnost", 900 // small, report, tell)
+    _netsession(spark, place / "netsession", 100_000 // small // 4, report, tell)
 
 
 def _compared(
@@ -169,9 +167,7 @@ def _compared(
     add: dict[str, Any],
     drop: int | None,
     window: Any,
-    tools: Any,
-) -> tuple[Any, Any]:
-    metered, written = tools
+) -> tuple[Meter, Meter]:
     with metered(spark) as ours:
         written(job.advance(add, drop))
     kept = str(place / "plain")
@@ -182,9 +178,7 @@ def _compared(
     return ours, plain
 
 
-def _twitter(
-    spark: SparkSession, place: Path, scale: int, report: Report, metered: Any, written: Any, tell: Any
-) -> None:
+def _twitter(spark: SparkSession, place: Path, scale: int, report: Report, tell: Any) -> None:
     place.mkdir()
     query = inc.group_by("url").aggregate(sw.aggregate(PROPAGATION, "user", "at"))
     job = inc.Job(spark, state=str(place / "state"), query=query, window=inc.splits())
@@ -193,16 +187,14 @@ def _twitter(
         _tweets(place / f"{number}.parquet", number, int(tweets * scale))
         add = {f"{number}": spark.read.parquet(str(place / f"{number}.parquet"))}
         window = spark.read.parquet(*[str(place / f"{k}.parquet") for k in range(number + 1)])
-        ours, plain = _compared(spark, place, job, query, add, None, window, (metered, written))
+        ours, plain = _compared(spark, place, job, query, add, None, window)
         paper = ("-", "-") if number == 0 else TWITTER[number - 1]
         rows.append(_row(f"{tweets} M scaled", plain, ours, *paper))
         tell(f"Twitter {number}: plain {plain.seconds:.1f} s, ours {ours.seconds:.1f} s")
     report.tables["Table 4: Twitter propagation trees, append"] = rows
 
 
-def _glasnost(
-    spark: SparkSession, place: Path, packets: int, report: Report, metered: Any, written: Any, tell: Any
-) -> None:
+def _glasnost(spark: SparkSession, place: Path, packets: int, report: Report, tell: Any) -> None:
     place.mkdir()
     query = inc.group_by("server").aggregate(sw.median("least"))
     job = inc.Job(spark, state=str(place / "state"), query=query, window=inc.splits(3))
@@ -213,15 +205,13 @@ def _glasnost(
     written(job.advance({f"{month}": frames[month] for month in range(3)}))
     for month in range(3, len(FILES)):
         window = _least(spark.read.parquet(*[str(place / f"{k}.parquet") for k in range(month - 2, month + 1)]))
-        ours, plain = _compared(spark, place, job, query, {f"{month}": frames[month]}, None, window, (metered, written))
+        ours, plain = _compared(spark, place, job, query, {f"{month}": frames[month]}, None, window)
         rows.append(_row(f"{month + 1}/2011, {FILES[month]} files", plain, ours, GLASNOST[month - 3]))
         tell(f"Glasnost {month}: plain {plain.seconds:.1f} s, ours {ours.seconds:.1f} s")
     report.tables["Table 3: Glasnost, window of 3 months"] = rows
 
 
-def _netsession(
-    spark: SparkSession, place: Path, clients: int, report: Report, metered: Any, written: Any, tell: Any
-) -> None:
+def _netsession(spark: SparkSession, place: Path, clients: int, report: Report, tell: Any) -> None:
     place.mkdir()
     query = inc.group_by("client").aggregate(sw.count().where("good", "==", False).alias("bad"), sw.sum("bytes"))
 
@@ -233,9 +223,15 @@ def _netsession(
     for week in range(4):
         _logs(place / f"{week}.parquet", week, clients, 100)
     rows = [["clients in week 5", "plain s", "ours s", "time ×", "work ×", "paper: time ×"]]
+    first = place / "state"
+    written(
+        inc.Job(spark, state=str(first), query=query, window=inc.splits(variable=True)).advance(
+            {week: audited(week) for week in weeks}
+        )
+    )
     for share, paper in NETSESSION.items():
-        job = inc.Job(spark, state=str(place / f"state-{share}"), query=query, window=inc.splits(variable=True))
-        written(job.advance({week: audited(week) for week in weeks}))
+        state = shutil.copytree(first, place / f"state-{share}")
+        job = inc.Job(spark, state=str(state), query=query, window=inc.splits(variable=True))
         _logs(place / f"five-{share}.parquet", 4, clients, share)
         window = audited(*weeks[1:], f"five-{share}")
         ours, plain = _compared(
@@ -246,6 +242,6 @@ def _netsession(
     report.tables["Table 5: NetSession audits, window of 4 weeks"] = rows
 
 
-def _row(what: str, plain: Any, ours: Any, *paper: str) -> list[str]:
+def _row(what: str, plain: Meter, ours: Meter, *paper: str) -> list[str]:
     times, works = plain.seconds / ours.seconds, plain.work / ours.work
     return [what, f"{plain.seconds:.1f}", f"{ours.seconds:.2f}", f"{times:.2f}", f"{works:.2f}", *paper]

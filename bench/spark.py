@@ -19,8 +19,11 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 
 
 @contextmanager
-def session(scratch: Path) -> Iterator[SparkSession]:
-    """A session with its files in `scratch`; as many shuffle partitions as cores, so that no task waits for another."""
+def session(scratch: Path, other: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """A session with its files in `scratch`; as many shuffle partitions as cores, so that no task waits for another.
+
+    `other` are settings that replace or join those of here.
+    """
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
@@ -45,6 +48,7 @@ def session(scratch: Path) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        **(other or {}),
     }
     conf = SparkConf().setAll(list(settings.items()))
     with (scratch / "spark.log").open("wb") as sink:
