@@ -116,6 +116,28 @@ def test_a_frame_that_grows_is_corrected_not_begun_anew() -> None:
     assert sorted(said(late.final)) == sorted([("-U", 3, True), ("+U", 1, True), ("+I", 1, True), ("+I", 2, True)])
 
 
+def test_rows_that_outlive_the_row_that_closed_their_frame_open_nothing() -> None:
+    """Pages go by arrival: the row that opened a frame may stay when the one that closed it, come earlier, is gone."""
+    kind = sw.frames.threshold("x", at_least=0)
+    plan = plan_of(kind, ["k"], [sw.collect("x")])
+    opens, closes = (1, 0, 1), (1, -1, 2)
+    for others in ([], [(1, 5, 7)]):  # no key has an open frame, or another one has
+        workers = Workers(plan, "error")
+
+        def run(events: list[tuple[int, int, int]], at: int, key: str = "a", workers: Workers = workers) -> Any:
+            rows = [{"k": key, "f": None, "t": t * SECOND, "x": x, "s": None, TIE: tie} for t, x, tie in events]
+            return workers.run(table_of(rows) if rows else None, at * SECOND, 0, False).final
+
+        run([closes, *[(0, -1, 10 + n) for n in range(50)]], -1)
+        run(others, -1, "b")
+        run([opens, *[(9, -1, 3 + n) for n in range(20)]], 0)  # most of this page is alive, so that it stays as it is
+        first = run([], 1)
+        assert first.column("collect_x").to_pylist() == [[0]]
+        workers.caches[0].clear()
+        last = run([], 20)
+        assert last is None or last.num_rows == 0
+
+
 def test_a_silence_ends_what_is_open() -> None:
     """With `idle` a frame that nobody closes is answered when the key is given up; and the key begins anew."""
     plan = plan_of(sw.frames.delta("x", 2), ["k"], [sw.count(), sw.sum("x")])

@@ -126,6 +126,8 @@ class KeyedWindows:
         self._answer(False, ledger.table)
         columns = [ledger.table.column(name).to_pylist() for name in self.plan.by]
         slots, fresh = self._placed(columns, ledger.table.num_rows)
+        if self.frames:  # nothing was open in the others; some of their rows are gone, and what is left may look open
+            self._forget(np.setdiff1d(self.keys.slots, slots), answer=False)
         if MEMORY in ledger.table.column_names:
             recall(self.carry, slots, ledger.table.column(MEMORY).combine_chunks())
         if self.reach.numbers:
@@ -137,9 +139,9 @@ class KeyedWindows:
             self.keys.newest[slots] = np.maximum(self.keys.newest[slots], newest)
 
     def ledger(self) -> pa.Table | None:
-        """What must be remembered as of this watermark; None if nothing must."""
+        """What must be remembered as of this watermark; None if nothing must. Of frames: that nothing is open, too."""
         slots = self.keys.slots
-        if not len(slots) or not self.keeps_ledger:
+        if not self.keeps_ledger or not (len(slots) or self.frames):
             return None
         columns: dict[str, Any] = self.keys.columns(slots)
         columns |= {SEEN: pa.array(self.keys.seen[slots]), NEWEST: pa.array(self.keys.newest[slots])}

@@ -142,13 +142,13 @@ class JvmEngine:
                 raw = F.max(F.col(field))
             one.append(raw.alias(field))
         each = inputs.groupBy(SRC, *keys).agg(*one)
-        entry = F.struct(F.col(SRC), F.struct(*[F.col(field) for field in self.fields]))
-        wide = each.groupBy(*keys).agg(F.map_from_entries(F.collect_list(entry)).alias(f"{HIDDEN}all"))
-        chosen = []
+        found, chosen = [], []
         for k in range(len(sources)):
-            there = F.try_element_at(F.col(f"{HIDDEN}all"), F.lit(k))
-            chosen += self._neutral([there.getField(field) for field in self.fields], self._fields(f"s{k}"))
-        return wide.select(*keys, *chosen)
+            names = self._fields(f"s{k}")
+            mine = [F.max(F.when(F.col(SRC) == k, F.col(field))) for field in self.fields]
+            found += [column.alias(name) for column, name in zip(mine, names, strict=True)]
+            chosen += self._neutral([F.col(name) for name in names], names)
+        return each.groupBy(*keys).agg(*found).select(*keys, *chosen)
 
     # ---- answers ----
     def lowered(self, table: DataFrame) -> DataFrame:

@@ -251,7 +251,7 @@ class Bucket:
     def _write_ledger(self, token: str) -> None:
         """As of the watermark that the windows are at."""
         ledger = self.windows.ledger()
-        if ledger is not None:
+        if ledger is not None and (ledger.num_rows or self.record.pages):
             stored = to_packet(ledger)
             self.record.ledger = Page(LEDGER, ledger.num_rows, len(stored), token)
             self.record.ledger_at = self.windows.watermark
