@@ -33,8 +33,8 @@ WINDOWS = [
 class Drill:
     """What `Job` does, on strings in a dict; `lose` forgets nodes, a new tree is restored for every slide."""
 
-    def __init__(self, window: inc.Splits) -> None:
-        self.window = window
+    def __init__(self, window: inc.Splits, together: bool = False) -> None:
+        self.window, self.together = window, together
         self.state: dict[str, Any] = {}
         self.kept: dict[str, str] = {}
         self.children: dict[str, tuple[str, ...]] = {}
@@ -60,7 +60,9 @@ class Drill:
         self.children.update(book.children)
         living = living_of(tree)
         work = work_of(living, self.children, self.kept.__contains__, self.rows.__getitem__)
-        made = {source.node: source.frame or self.kept[source.node] for source in work.sources}
+        if self.together:
+            work = work.mapped_together()
+        made = {source.node: "".join(source.frames) or self.kept[source.node] for source in work.sources}
         for level in work.levels():
             for step in level:
                 made[step.node] = "".join(made[part] for part in step.parts)
@@ -81,7 +83,7 @@ class Drill:
 @pytest.mark.parametrize("window", WINDOWS, ids=inc.Splits.described)
 @given(data=st.data())
 def test_any_slides_with_any_losses(window: inc.Splits, data: st.DataObject) -> None:
-    drill = Drill(window)
+    drill = Drill(window, together=data.draw(st.booleans()))
     for _ in range(data.draw(st.integers(1, 25))):
         there = len(drill.names)
         if there and data.draw(st.booleans()):
@@ -116,6 +118,16 @@ def test_what_the_next_slide_reads_is_known(window: inc.Splits, data: st.DataObj
             assert said or not read
         else:
             assert read == said
+
+
+def test_new_splits_that_nobody_keeps_apart_are_mapped_as_one() -> None:
+    drill = Drill(inc.splits(), together=True)
+    assert [source.frames for source in drill.slide(3, 0).sources] == [("<s0>", "<s1>", "<s2>")]
+    work = drill.slide(2, 0)
+    assert sorted(source.frames for source in work.sources) == [(), ("<s3>", "<s4>")]
+    assert work.combines == 1
+    apart = Drill(inc.splits(variable=True), together=True).slide(3, 0)
+    assert [len(source.frames) for source in apart.sources] == [1, 1, 1]  # each is a leaf that may leave by itself
 
 
 def test_combines_by_key_are_counted_from_the_rows_of_tables() -> None:

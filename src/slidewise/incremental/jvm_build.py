@@ -4,7 +4,7 @@
     kept nodes (src, key, fields) ┴─► group by key: fields of every source side by side ──► nodes by columns ──► files
               stage 1, partial aggregation, shuffle                 stage 2
 
-More than `WIDE` sources would make rows too wide: then sources are aggregated one by one first, by (src, key), which
+More than `MANY` sources would make rows too wide: then sources are aggregated one by one first, by (src, key), which
 takes a third stage. Kept nodes are read by Arrow (their checksums are checked) and handed to Spark.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ROWS = f"{HIDDEN}rows"
-WIDE = 16
+MANY = 16
 """So many sources are aggregated side by side; of more, each by itself first."""
 
 
@@ -68,7 +68,7 @@ class JvmEngine:
     # ---- what comes out ----
     def written(self, inputs: DataFrame, work: Work, places: tuple[str, ...]) -> DataFrame:
         """The job: nodes are made and written; a row for each file."""
-        few = len(work.sources) <= WIDE
+        few = len(work.sources) <= MANY
         table = self._side_by_side(inputs, work.sources) if few else self._by_source(inputs, work.sources)
         names = {source.node: k for k, source in enumerate(work.sources)}
         columns = {source.node: self._fields(f"s{k}") for k, source in enumerate(work.sources)}
@@ -131,22 +131,22 @@ class JvmEngine:
     def _by_source(self, inputs: DataFrame, sources: Sequence[Source]) -> DataFrame:
         """The same for many sources: aggregated by (src, key), then gathered by key."""
         keys = [F.col(quoted(name)) for name in self.bound.keys]
-        new = [k for k, source in enumerate(sources) if source.new]
-        mine = F.col(SRC).isin(new)
-        gathered = self._gathered(mine) if new else [F.lit(None)] * len(self.fields)
+        new = [source.new for source in sources]
+        mine = F.lit(True) if all(new) else F.col(ROWS).isNull()  # rows of kept nodes have it
+        gathered = self._gathered(mine) if any(new) else [F.lit(None)] * len(self.fields)
         one = []
         for raw, field in zip(gathered, self.fields, strict=True):
-            if new and len(new) < len(sources):
+            if any(new) and not all(new):
                 raw = F.when(F.first(mine), raw).otherwise(F.max(F.col(field)))
-            elif not new:
+            elif not any(new):
                 raw = F.max(F.col(field))
             one.append(raw.alias(field))
         each = inputs.groupBy(SRC, *keys).agg(*one)
         found, chosen = [], []
         for k in range(len(sources)):
             names = self._fields(f"s{k}")
-            mine = [F.max(F.when(F.col(SRC) == k, F.col(field))) for field in self.fields]
-            found += [column.alias(name) for column, name in zip(mine, names, strict=True)]
+            values = [F.max(F.when(F.col(SRC) == k, F.col(field))) for field in self.fields]
+            found += [column.alias(name) for column, name in zip(values, names, strict=True)]
             chosen += self._neutral([F.col(name) for name in names], names)
         return each.groupBy(*keys).agg(*found).select(*keys, *chosen)
 

@@ -73,6 +73,8 @@ class Maker:
             work = work_of([*wanted, *damaged], children, is_kept, frame_of)
             lost = [node for node in _nodes_of(work) if node in living and node in known]
             work = Work(work.sources, work.steps, tuple(dict.fromkeys([*work.written, *lost])))
+            if not self._engine.bound.ordered:
+                work = work.mapped_together()
             self._hot.forget(node for node, whole in sound.items() if not whole)
             read = [source.node for source in work.sources if not source.new]
             hot = [node for node in read if self._hot.has(node)]
@@ -97,7 +99,7 @@ class Maker:
     def _run(self, work: Work) -> list[Any]:
         """The Spark job; what it says of the files it wrote."""
         reached("before nodes")
-        numbers = [(k, source.frame) for k, source in enumerate(work.sources) if source.new]
+        numbers = [(k, frame) for k, source in enumerate(work.sources) for frame in source.frames]
         tables = splits.numbered(numbers, self._engine.mapped)
         kept = [(k, source) for k, source in enumerate(work.sources) if not source.new]
         if kept:

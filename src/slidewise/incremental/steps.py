@@ -6,6 +6,7 @@ steps    n = [1, 2]   root = [n, 0]                    parts are sources or earl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,15 +14,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Source:
-    """A table that goes in: `node` names it; `frame` is the rows of a new split, None for a node that is kept."""
+    """A table that goes in: `node` names it; `frames` are the rows of new splits, none for a node that is kept."""
 
     node: str
-    frame: Any = None
+    frames: tuple[Any, ...] = ()
 
     @property
     def new(self) -> bool:
-        """True for a split that has not been mapped yet."""
-        return self.frame is not None
+        """True for splits that have not been mapped yet."""
+        return bool(self.frames)
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,24 @@ class Work:
     def combines(self) -> int:
         """Tables combined with others."""
         return sum(len(step.parts) - 1 for step in self.steps)
+
+    def mapped_together(self) -> Work:
+        """The same work with new splits that nobody keeps apart mapped as one; for folds that commute.
+
+        So a window that only grows maps all that is added at once as a plain run would, and so does a bucket.
+        """
+        taken = Counter(part for step in self.steps for part in step.parts)
+        alone = {one.node: one for one in self.sources if one.new and taken[one.node] == 1}
+        for node in self.written:
+            alone.pop(node, None)
+        joined = {step.node: step for step in self.steps if all(part in alone for part in step.parts)}
+        gone = {part for step in joined.values() for part in step.parts}
+        made = [
+            Source(step.node, tuple(frame for part in step.parts for frame in alone[part].frames))
+            for step in joined.values()
+        ]
+        left = [source for source in self.sources if source.node not in gone]
+        return Work((*left, *made), tuple(step for step in self.steps if step.node not in joined), self.written)
 
     def key_combines(self, rows: Mapping[str, int]) -> int:
         """Calls of combine by key: one fewer, for each key of a step, than parts that have the key.
@@ -100,7 +119,7 @@ def work_of(
         if is_kept(node):
             sources[node] = Source(node)
         elif node not in children:
-            sources[node] = Source(node, frame_of(node))
+            sources[node] = Source(node, (frame_of(node),))
         else:
             for part in children[node]:
                 need(part)
@@ -109,4 +128,5 @@ def work_of(
     written = [node for node in dict.fromkeys(wanted) if not is_kept(node)]
     for node in written:
         need(node)
-    return Work(tuple(sources.values()), tuple(steps.values()), tuple(written))
+    first = sorted(sources.values(), key=lambda one: not one.new)  # new ones first: the code for them stays the same
+    return Work(tuple(first), tuple(steps.values()), tuple(written))
