@@ -123,6 +123,22 @@ def test_every_builtin_through_arrow(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
+def test_every_builtin_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """All of them in one query, over two slides of two splits."""
+    made = [bound(one, f"{name}_{k}") for name in BUILTINS for k, one in enumerate(VARIANTS[name].values())]
+    found = [one for one in made if one is not None]
+    assert len(found) == len(made)
+    query = inc.group_by("k", order="t").aggregate(*found)
+    job = inc.Job(spark, state=str(tmp_path), query=query, window=inc.splits(2))
+    tables = [rows(number) for number in range(4)]
+    for first in (0, 2):
+        two = tables[first : first + 2]
+        df = job.advance({f"s{first + k}": spark.createDataFrame(table) for k, table in enumerate(two)})
+        check(df.toArrow().to_pylist(), found, two, scale=1e15)  # times keep their zone on this way
+
+
+@pytest.mark.slow
+@pytest.mark.spark
 def test_the_builtins_of_the_jvm(spark: SparkSession, tmp_path: Path) -> None:
     """Numbers of every sort; what a plain run on a table says of NaN, infinities and large integers."""
     aggregates = [
