@@ -7,6 +7,8 @@ they compile, read the same columns and the user did not name their algorithm. M
 takes 0.5 to 0.8 of the time of sweeping each. A fixed number of rows stays with the blocked kernel, which has neither
 bounds to read nor windows to move, and took 0.3 to 0.6 of the time; tallies, policies and windows that look ahead keep
 loops of their own. Over whole columns `shared_jobs` runs it, where rows come in pieces engine/carry.py does.
+
+Windows with a step share by a `SharedPlan`, of rows as well as along integers and times (engine/composite.py).
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ def shared_work(plan: Plan) -> tuple[list[Shared], list[Output]]:
     """What is to be answered together over whole columns, and the outputs that are left."""
     groups: dict[Any, dict[int, list[Output]]] = {}
     for output in plan.outputs:
-        if _serves(output):
+        if _serves(output, plan.unit):
             key = (output.window.include_current, output.inputs, output.mask)
             groups.setdefault(key, {}).setdefault(id(output.window), []).append(output)
     found = [one for windows in groups.values() if len(windows) >= FEWEST for one in _joined(list(windows.values()))]
@@ -73,11 +75,11 @@ def shared_work(plan: Plan) -> tuple[list[Shared], list[Output]]:
     return found, [output for output in plan.outputs if id(output) not in taken]
 
 
-def _serves(output: Output) -> bool:
+def _serves(output: Output, unit: str | None) -> bool:
     window, choice, ops = output.window, output.choice, output.ops
-    if not isinstance(window, Trailing) or window.axis == "rows":
+    if not isinstance(window, Trailing) or (window.axis == "rows" if window.per_event else unit == "float"):
         return False
-    plain = window.per_event and window.ties == "apart" and window.coarse is None
+    plain = window.ties == "apart" and window.coarse is None
     swept = choice.structure in (TwoStacksLite, SubtractOnEvict) and not (choice.blocked or choice.tree or choice.asked)
     return plain and swept and ops.compiled and ops.tally is None
 
