@@ -32,8 +32,9 @@ class Answers:
 class Rows:
     """Which window each answer is, where there is a row per window: its run, and its bounds in order or row numbers.
 
-    `starts` is None where several windows end together (engine/composite.py). `fragments` numbers the parts of a frame that was closed by force; None where none can be. `closed` says of frames
-    whether an event closed them, or the rows just ended.
+    `starts` is None where several windows end together (engine/composite.py). `fragments` numbers the parts of a frame
+    that was closed by force; None where none can be. `closed` says of frames whether an event closed them, or the rows
+    just ended.
     """
 
     run: Any

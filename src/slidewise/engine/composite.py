@@ -32,6 +32,7 @@ from slidewise.sharing.query import Query
 from slidewise.swag.bank import Bank
 from slidewise.swag.structure import NEVER
 from slidewise.windows import bounds
+from slidewise.windows.number import Along
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,11 @@ def shared_plan(plan: Plan, shared: Shared) -> SharedPlan:
         name = plan.labels[next(k for k, one in enumerate(plan.windows) if one is window)]
         monoid = replace(ANY, name="+".join(dict.fromkeys(output.ops.monoid.name for output in members)))
         if window.by_time:
-            lengths: Any = in_words(int(window.lengths[0])), in_words(int(window.step))
-            queries.append(Query(monoid, *lengths, name=name))
+            length, step = (in_words(int(part)) for part in window.lengths[:2])
+            queries.append(Query(monoid, length, step, name=name))
         else:
-            lengths = plan.extent(window), plan.amount(window, window.step)
-            queries.append(Query(monoid, *lengths, along="rows" if window.axis == "rows" else "order", name=name))
+            along: Along = "rows" if window.axis == "rows" else "order"
+            queries.append(Query(monoid, plan.extent(window), plan.amount(window, window.step), along, name))
     return SharedPlan(queries)
 
 
@@ -181,7 +182,7 @@ def run_hops(
 def _due(
     shared: Shared, mine: Sequence[int], found: Sequence[Bounds], rows: Together, answer: bool
 ) -> tuple[Any, Any, Any, Any, Any]:
-    """The answers of the windows `mine` as they come: bounds, fewest rows, where they go; and where each run's begin."""
+    """The answers of the windows `mine` as they come: bounds, fewest rows, places; and where each run's begin."""
     length = len(rows.rows.run)
     lengths = [len(one.lo) for one in found]
     window = np.repeat(np.arange(len(found)), lengths)

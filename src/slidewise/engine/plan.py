@@ -256,8 +256,8 @@ def _refuse_strangers(given: object, windows: list[Window]) -> None:
     for one in windows:
         if not one.per_event and one.step is None:
             raise ArgumentError(
-                f"window={shown(given)}: {one!r} has rows of its own, which no other window ends with; expected it alone "
-                "in its call, or several windows that all have a step, or all an answer per event"
+                f"window={shown(given)}: {one!r} has rows of its own, which no other window ends with; expected one "
+                "window, or several that all have a step, or all an answer per event: make a call for it"
             )
     if any(one.per_event for one in windows):
         raise ArgumentError(
@@ -267,8 +267,8 @@ def _refuse_strangers(given: object, windows: list[Window]) -> None:
     axes = sorted({one.axis for one in windows})
     if len(axes) > 1:
         raise ArgumentError(
-            f"window={shown(given)}: steps of {listed(axes)}, which have no end in common; expected all in rows, all in "
-            "time or all along the order: make a call for each"
+            f"window={shown(given)}: steps of {listed(axes)}, which have no end in common; expected all in rows, all "
+            "in time or all along the order: make a call for each"
         )
 
 
