@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -93,11 +94,32 @@ def test_queries_of_one_range_and_slide_are_one_span() -> None:
     assert counted.of(lambda: windows.extend(list(range(30)))) == counted.of(lambda: alone.extend(list(range(30))))
 
 
+SHORT = st.integers(1, 12)
+
+
+@given(st.lists(st.tuples(SHORT, SHORT), min_size=1, max_size=4), st.sampled_from(list(SLICINGS)))
+def test_an_edge_is_common_if_more_than_one_query_has_a_mark_there(
+    lengths: list[tuple[int, int]], slicing: str
+) -> None:
+    """A mark is where a query's slice ends or its answer is due, whether or not others are answered there."""
+    plan = SharedPlan([Query(MAX, length, step) for length, step in lengths], slicing)
+    alone = [SharedPlan([query], slicing).edges_between(0, plan.composite) for query in plan.queries]
+    marks = Counter(edge.at for edges in alone for edge in edges)
+    assert set(marks) == {edge.at for edge in plan.edges}
+    assert plan.common == sum(count > 1 for count in marks.values())
+
+
+def test_names_of_queries_are_distinct() -> None:
+    plan = SharedPlan([Query(MAX, 5), Query(MAX, 6, name="Q1"), Query(MAX, 7, name="Q1_")])
+    assert plan.names == ("Q1__", "Q1", "Q1_")
+    assert "Q1__  max over 5 rows every 1" in str(plan)
+
+
 # ---- the drawing ----------------------------------------------------------------------------------------------------
 def test_a_plan_draws_itself() -> None:
     plan = SharedPlan([Query(MAX, "5 min", "3 min", name="short"), Query(SUM, "9 min", "6 min")], slicing="cutty")
     assert str(plan).splitlines() == [
-        "composite slide of 6 min, by cutty: 2 partials, 4 edges, 0 common; window of 3 partials; 2 punctuations",
+        "composite slide of 6 min, by cutty: 2 partials, 4 edges, 2 common; window of 3 partials; 2 punctuations",
         "0      2 min  3 min  5 min  6 min",
         "├──────┆──────┼──────┆──────┤",
         "       short  Q2     short",
@@ -140,6 +162,7 @@ def test_a_composite_slide_too_long_to_list_still_has_a_plan() -> None:
         (lambda: Query(MAX, "5 min", 3), "slide=3: expected the kind of length that range='5 min' is"),
         (lambda: Query(MAX, 5, name=""), "name='': expected a non-empty string"),
         (lambda: SharedPlan([]), r"queries=\[\]: expected at least one Query"),
+        (lambda: SharedPlan([Query(MAX, 5, name="a")] * 2), "queries: 2 are named 'a'; expected each name once"),
         (lambda: SharedPlan(3), "queries=3: expected one or more Query"),
         (lambda: SharedPlan([3]), "queries=3: expected Query values"),
         (lambda: SharedPlan([Query(MAX, 5), Query(MAX, "1 s", "1 s")]), "by 'rows', 'time'; expected all by rows"),
