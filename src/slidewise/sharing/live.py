@@ -18,10 +18,11 @@ from slidewise.errors import ArgumentError, bad, listed, shown, whole
 from slidewise.sharing.factor import FactorPlan
 from slidewise.sharing.final import BIntFinal, Final, FlatFAT
 from slidewise.sharing.flatfit import FlatFIT
+from slidewise.sharing.guard import Guard
 from slidewise.sharing.parts import Parts
 from slidewise.sharing.plan import SharedPlan
 from slidewise.sharing.spans import AT_ONCE, Found, SpanWindows
-from slidewise.sharing.staged import StagedSpans
+from slidewise.sharing.staged import StagedSpans, fed_partials
 from slidewise.sharing.values import check_types, entering, positions
 
 FINALS: dict[str, type[Final]] = {one.name: one for one in (FlatFIT, FlatFAT, BIntFinal)}
@@ -97,17 +98,20 @@ class SharedWindows:
         check_types(types)
         self.plan = plan
         self.parts = Parts([query.monoid for query in plan.queries], types)
+        self._guard = Guard()
+        self._ops = self.parts.ops if types is not None else fed_partials(self.parts.ops)
+        """In object mode values are lifted before anything changes, so what slices take are partials."""
         self.final: Final | None = None
         """What aggregates the slices; None with `factors`, whose stages have their own."""
         self._spans: SpanWindows | StagedSpans
         if factors is not None:
             if not isinstance(factors, FactorPlan) or factors.plan is not plan or final != "flatfit" or not write_back:
                 raise bad("factors", factors, "a FactorPlan of this plan, with final='flatfit' and write_back=True")
-            self._spans = StagedSpans(factors, self.parts.ops)
+            self._spans = StagedSpans(factors, self._ops)
             return
         options = {} if write_back else {"write_back": False}
-        self.final = FINALS[final](self.parts.ops, min(plan.size, AT_ONCE), **options)
-        self._spans = SpanWindows(plan, self.parts.ops, self.final)
+        self.final = FINALS[final](self._ops, min(plan.size, AT_ONCE), **options)
+        self._spans = SpanWindows(plan, self._ops, self.final)
 
     def push(self, value: Any, time: int | None = None) -> list[tuple[int, int, Any]]:
         """One event, None for one without a value; what is due: (number of the query, end of the window, answer)."""
@@ -120,21 +124,34 @@ class SharedWindows:
         now = whole("time", time, least=-(2**62), below=2**62)
         none = np.zeros(0, dtype=np.int64)
         column, _ = entering([], self.parts.types)
-        return _in_order(self._answers(self._spans.at((column,), None, none, now)))
+        with self._guard.changes():
+            found = self._spans.at((column,), None, none, now)
+        return _in_order(self._answers(found))
 
     def extend(self, values: Any, times: Any = None) -> list[Answers]:
         """Many events at once; the answers that are due, by query. One call of compiled code in that mode.
 
         Per event and answer what the final aggregator takes, and O(log n) where events have times. Raises
-        `LateEventError`, with nothing taken, if an event lies before an edge that was passed. After an exception of a
-        user's function the windows are not to be used any more.
+        `LateEventError`, with nothing taken, if an event lies before an edge that was passed. What a user's lift raises
+        leaves the windows as they were, what a combine raises makes them of no more use (sharing/guard.py).
         """
         column, valid = entering(values, self.parts.types)
         x = self._positions(len(column), times)
-        if self.plan.axis == "rows":
-            return self._answers(self._spans.rows((column,), valid, len(column)))
-        now = int(x.max()) if len(x) else NEVER
-        return self._answers(self._spans.at((column,), valid, x, now))
+        inputs = self._lifted(column, valid)
+        with self._guard.changes():
+            if self.plan.axis == "rows":
+                found = self._spans.rows(inputs, valid, len(column))
+            else:
+                found = self._spans.at(inputs, valid, x, int(x.max()) if len(x) else NEVER)
+        return self._answers(found)
+
+    def _lifted(self, column: Any, valid: Any) -> tuple[Any, ...]:
+        """What the loops take: the column itself in machine code, else the partial of each event."""
+        if self.parts.types is not None:
+            return (column,)
+        lift_at, identity, given = self.parts.ops.lift_at, self.parts.ops.identity, (column,)
+        there = [True] * len(column) if valid is None else valid
+        return ([lift_at(given, row) if good else identity for row, good in enumerate(there)],)
 
     def _answers(self, found: Found) -> list[Answers]:
         """Each query's own, of the answers of all spans."""
