@@ -98,6 +98,10 @@ class SharedWindows:
         check_types(types)
         self.plan = plan
         self.parts = Parts([query.monoid for query in plan.queries], types)
+        self._queries: list[list[int]] = [[] for _ in plan.spans]
+        """The queries of each span."""
+        for number, span in enumerate(plan.span_of):
+            self._queries[span].append(number)
         self._guard = Guard()
         self._ops = self.parts.ops if types is not None else fed_partials(self.parts.ops)
         """In object mode values are lifted before anything changes, so what slices take are partials."""
@@ -114,11 +118,14 @@ class SharedWindows:
         self._spans = SpanWindows(plan, self._ops, self.final)
 
     def push(self, value: Any, time: int | None = None) -> list[tuple[int, int, Any]]:
-        """One event, None for one without a value; what is due: (number of the query, end of the window, answer)."""
-        return _in_order(self.extend([value], None if time is None else [time]))
+        """One event, None for one without a value; what is due: (number of the query, end of the window, answer).
+
+        Amortized O(1) and what is due: answers, slices that end, and O(log queries) per edge that is passed.
+        """
+        return self._in_order(self._taken([value], None if time is None else [time]))
 
     def advance(self, time: int) -> list[tuple[int, int, Any]]:
-        """No event before `time` is to come: what is due by then. For plans along times. O(answers)."""
+        """No event before `time` is to come: what is due by then. For plans along times. O(answers + edges passed)."""
         if self.plan.axis == "rows":
             raise ArgumentError(f"time={time!r}: rows have no times; expected a plan along times")
         now = whole("time", time, least=-(2**62), below=2**62)
@@ -126,7 +133,7 @@ class SharedWindows:
         column, _ = entering([], self.parts.types)
         with self._guard.changes():
             found = self._spans.at((column,), None, none, now)
-        return _in_order(self._answers(found))
+        return self._in_order(found)
 
     def extend(self, values: Any, times: Any = None) -> list[Answers]:
         """Many events at once; the answers that are due, by query. One call of compiled code in that mode.
@@ -135,15 +142,20 @@ class SharedWindows:
         `LateEventError`, with nothing taken, if an event lies before an edge that was passed. What a user's lift raises
         leaves the windows as they were, what a combine raises makes them of no more use (sharing/guard.py).
         """
+        found = self._taken(values, times)
+        mine = found.by_span(len(self.plan.spans))
+        parts = [found.of(mine[span]) for span in self.plan.span_of]
+        return [self._answers(number, part) for number, part in enumerate(parts)]
+
+    def _taken(self, values: Any, times: Any) -> Found:
+        """Take events; the partials that are due."""
         column, valid = entering(values, self.parts.types)
         x = self._positions(len(column), times)
         inputs = self._lifted(column, valid)
         with self._guard.changes():
             if self.plan.axis == "rows":
-                found = self._spans.rows(inputs, valid, len(column))
-            else:
-                found = self._spans.at(inputs, valid, x, int(x.max()) if len(x) else NEVER)
-        return self._answers(found)
+                return self._spans.rows(inputs, valid, len(column))
+            return self._spans.at(inputs, valid, x, int(x.max()) if len(x) else NEVER)
 
     def _lifted(self, column: Any, valid: Any) -> tuple[Any, ...]:
         """What the loops take: the column itself in machine code, else the partial of each event."""
@@ -153,15 +165,21 @@ class SharedWindows:
         there = [True] * len(column) if valid is None else valid
         return ([lift_at(given, row) if good else identity for row, good in enumerate(there)],)
 
-    def _answers(self, found: Found) -> list[Answers]:
-        """Each query's own, of the answers of all spans."""
-        mine = found.by_span(len(self.plan.spans))
-        answers = []
-        for number, span in enumerate(self.plan.span_of):
-            partials, ok, ends = found.of(mine[span])
-            values, good = self.parts.answers(number, partials, ok)
-            answers.append(Answers(ends, values, good))
-        return answers
+    def _answers(self, number: int, part: tuple[tuple[Any, ...], Any, Any]) -> Answers:
+        """A query's answers of its span's partials."""
+        partials, ok, ends = part
+        return Answers(ends, *self.parts.answers(number, partials, ok))
+
+    def _in_order(self, found: Found) -> list[tuple[int, int, Any]]:
+        """All answers by end, then by query; only queries that have one cost anything."""
+        due = []
+        for span in np.unique(found.spans).tolist():
+            part = found.of(np.nonzero(found.spans == span)[0])
+            for number in self._queries[span]:
+                one = self._answers(number, part)
+                due += [(int(end), number, value) for end, value in zip(one.ends, one.tolist(), strict=True)]
+        due.sort(key=lambda one: one[:2])
+        return [(number, end, value) for end, number, value in due]
 
     def _positions(self, rows: int, times: Any) -> Any:
         """Where the events lie along time; None where rows are counted."""
@@ -170,13 +188,3 @@ class SharedWindows:
                 raise ArgumentError(f"times={shown(times)}: the plan counts rows; expected none")
             return None
         return positions(times, rows)
-
-
-def _in_order(answers: list[Answers]) -> list[tuple[int, int, Any]]:
-    found = [
-        (int(end), number, value)
-        for number, one in enumerate(answers)
-        for end, value in zip(one.ends, one.tolist(), strict=True)
-    ]
-    found.sort(key=lambda one: one[:2])
-    return [(number, end, value) for end, number, value in found]

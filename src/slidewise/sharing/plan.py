@@ -76,9 +76,9 @@ class SharedPlan:
         self.ends = tuple(Beat(span.step, span.phase) for span in self.spans)
         self.composite = math.lcm(*(query.step for query in self.queries))
 
-    @property
+    @cached_property
     def longest(self) -> int:
-        """The longest range; O(q)."""
+        """The longest range; O(spans), once."""
         return max(span.length for span in self.spans)
 
     @property
