@@ -67,7 +67,8 @@ def _bins(widths: list[int]) -> list[int]:
     >>> _bins([3, 4, 2, 9, 1])
     [0, 0, 1, 2, 3]
     """
-    found, width = [], 0
+    found: list[int] = []
+    width = 0
     for fields in widths:
         full = width > 0 and width + fields > MOST_FIELDS
         found.append((found[-1] if found else 0) + full)
