@@ -237,3 +237,18 @@ def test_rows_in_pieces_give_the_answers_of_whole_columns(seed: int, keys: int, 
             wanted = expected[answers.output.name].slice(first, piece).take(order).to_pylist()
             scale = 2e3 if answers.output.name.startswith(ROUNDED) else None  # 300 values of about 5, or 1e308
             assert_same(answers_to_arrow(answers).to_pylist(), wanted, scale=scale)
+
+
+@pytest.mark.parametrize("stepped", [False, True], ids=["events", "steps"])
+def test_a_column_keeps_no_other_alive(stepped: bool) -> None:
+    """Windows answer in one loop, each into arrays of its own."""
+    values, times = np.arange(1000.0), np.arange(1000)
+    windows = {f"w{n}": sw.trailing(n, along="order") for n in (3, 50, 400)}
+    if stepped:
+        windows = {name: window.every(1) for name, window in windows.items()}
+    found = sw.slide(values, [sw.max(), sw.sum()], windows, order=times)
+    for name, column in found.items():
+        root = column
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        assert root.nbytes <= 8 * len(column), name

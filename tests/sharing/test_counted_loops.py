@@ -33,18 +33,19 @@ def events_spent(widths: list[int], rows: int, warm: int) -> tuple[float, list[l
         bank.add(places)
     loop = build_events(ops)
     lo = np.concatenate([np.maximum(np.arange(rows) + 1 - width, 0) for width in widths])
-    outs, ok = ops.outputs(len(lo)), np.ones(len(lo), dtype=np.bool_)
+    outs = tuple(ops.outputs(rows) for _ in widths)
+    ok = tuple(np.ones(rows, dtype=np.bool_) for _ in widths)
     inputs, none = ([(k,) for k in range(rows)],), np.zeros(0, dtype=np.bool_)
     least = np.zeros(len(widths), dtype=np.int64)
     spent = 0
     for first, last in ((0, warm), (warm, rows)):
         run = np.array([[0, first == 0, first, first, last, max(0, last - max(widths)), 0]])
         scratch = (ops.columns(SLICE), np.zeros(SLICE, dtype=np.int64))
-        given = (inputs, none, False, run, 0, lo, rows, least, rows, outs, ok)
+        given = (inputs, none, False, run, 0, lo, rows, least, outs, ok)
         spent = counted.of(
             lambda s=scratch, g=given: loop(row_bank.cols, row_bank.regs, slice_bank.cols, slice_bank.regs, *s, *g)
         )
-    answers = [outs[0][k * rows : (k + 1) * rows] for k in range(len(widths))]
+    answers = [mine[0] for mine in outs]
     assert counted.lifted == rows  # once for all windows
     return spent / (rows - warm), answers
 
@@ -84,15 +85,16 @@ def hops_spent(lengths: list[tuple[int, int]], rows: int, warm: int) -> tuple[in
         mine = [(end, lengths[k][0]) for end, k in due if first < end <= last]
         hi = np.array([end for end, _ in mine])
         lo = np.array([max(0, end - length) for end, length in mine])
-        outs, ok = ops.outputs(len(mine)), np.ones(len(mine), dtype=np.bool_)
+        outs, ok = (ops.outputs(len(mine)),), (np.ones(len(mine), dtype=np.bool_),)
         run = np.array([[0, first == 0, first, last, 0, len(mine), first]])
         begins, counts = np.zeros(rows, dtype=np.bool_), np.zeros(1, dtype=np.int64)
         slice_rows()(np.arange(rows), run, periods, offsets, begins, counts)
         inputs, none = ([(k,) for k in range(rows)],), np.zeros(0, dtype=np.bool_)
         run[0, -1] = 0
-        given = (inputs, none, False, begins, run, lo, hi, lo * 0, np.arange(len(mine)), outs, ok)
+        place, least = np.arange(len(mine)), np.zeros(1, dtype=np.int64)  # all as if they were of one window
+        given = (inputs, none, False, begins, run, lo, hi, lo * 0, place, least, outs, ok)
         spent = counted.of(lambda g=given: loop(slices.cols, slices.regs, ring.cols[0], ring.regs, *g))
-        for (end, length), answer in zip(mine, outs[0], strict=True):
+        for (end, length), answer in zip(mine, outs[0][0], strict=True):
             assert answer == tuple(range(max(0, end - length), end))[-3:]
         cut, asked = int(counts[0]), len(mine)
     assert counted.lifted == rows

@@ -22,7 +22,7 @@ from slidewise.engine.order import forever
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
 from slidewise.engine.policies import Enforcer
-from slidewise.engine.shared import Shared, run_shared, shared_work
+from slidewise.engine.shared import Shared, room_for, run_shared, shared_work
 from slidewise.engine.steps import whole_steps
 from slidewise.engine.whole import lengths_of, peers
 from slidewise.frames.kind import Frame
@@ -482,9 +482,7 @@ class SharedLanes:
         asked = [lane.asked for lane in self.lanes]
         one, keep, many = asked[0], np.minimum.reduce([mine.keep for mine in asked]), len(asked[0].lo)
         lo = np.concatenate([mine.lo for mine in asked])
-        outs, ok = self.shared.ops.outputs(len(asked) * many), np.ones(len(asked) * many, dtype=np.bool_)
-        if one.wanted is not None:
-            ok = np.tile(one.wanted, len(asked))
+        room = room_for(self.shared, many, one.wanted)
         run = np.repeat(np.arange(len(runs)), one.end - one.begin)
         need = one.end - keep
         oldest = np.minimum.reduce([mine.lo for mine in asked])
@@ -494,13 +492,9 @@ class SharedLanes:
             bank.reserve_all(runs.slots, places)
         fresh = np.asarray(runs.fresh, dtype=np.int64)
         table = np.stack([runs.slots, fresh, one.begin, one.begin, one.end, keep, one.first - one.begin], axis=1)
-        run_shared(self.shared, self.banks, columns, table, lo, many, outs, ok, many, answer=answer)
-        joints = []
-        for k, joint in enumerate(self.shared.joints):
-            mine = slice(k * many, (k + 1) * many)
-            joints.append(Answers(joint, tuple(out[mine] for out in outs), ok[mine]))
+        run_shared(self.shared, self.banks, columns, table, lo, many, room.outs, room.ok, answer=answer)
         members = [output for several in self.shared.members for output in several]
-        return apart(members, list(zip(self.shared.joints, self.shared.members, strict=True)), joints)
+        return apart(members, list(zip(self.shared.joints, self.shared.members, strict=True)), room.answers)
 
 
 class SharedHops:

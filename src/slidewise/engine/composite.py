@@ -21,7 +21,7 @@ from slidewise.duration import in_words
 from slidewise.engine.answers import Answers, Rows, inputs_of
 from slidewise.engine.columns import Column
 from slidewise.engine.plan import Plan
-from slidewise.engine.shared import Room, Shared
+from slidewise.engine.shared import Room, Shared, room_for
 from slidewise.kernels.ops import Ops
 from slidewise.kernels.registers import HEAD, TAIL
 from slidewise.kernels.spans import validity
@@ -133,13 +133,11 @@ def hops_of(ops: Ops) -> Any:
 def room_for_steps(shared: Shared, mine: Sequence[int], found: Sequence[Bounds], rows: Together) -> Room:
     """Room for an answer per row and window; those that are due and wanted are `ok`."""
     length = len(rows.rows.run)
-    outs, ok = shared.ops.outputs(len(mine) * length), np.zeros(len(mine) * length, dtype=np.bool_)
-    answers = []
-    for k, (joint, window) in enumerate(zip(shared.joints, mine, strict=True)):
-        part, wanted = slice(k * length, (k + 1) * length), found[window].wanted
-        ok[part][rows.places[window]] = True if wanted is None else wanted
-        answers.append(Answers(joint, tuple(out[part] for out in outs), ok[part]))
-    return Room(outs, ok, answers)
+    room = room_for(shared, length, np.zeros(length, dtype=np.bool_))
+    for ok, window in zip(room.ok, mine, strict=True):
+        wanted = found[window].wanted
+        ok[rows.places[window]] = True if wanted is None else wanted
+    return room
 
 
 def run_hops(
@@ -164,7 +162,7 @@ def run_hops(
     ops, (slices, ring) = shared.ops, banks
     begins, counts = np.zeros(len(times), dtype=np.bool_), np.zeros(len(table), dtype=np.int64)
     slice_rows()(times, table, *cuts, begins, counts)
-    lo, hi, least, place, due = _due(shared, mine, found, rows, answer)
+    lo, hi, which, place, due = _due(mine, found, rows)
     table[:, FIRST_ANSWER], table[:, LAST_ANSWER] = due[:-1], due[1:]
     slots = table[:, SLOT]
     if len(np.unique(slots)) < len(slots):  # whole columns: runs one after the other in one slot
@@ -175,15 +173,13 @@ def run_hops(
         bank.compact()
         bank.reserve_all(slots, need + 1)
     values, valid = inputs_of(shared.joints[0], columns)
-    given = (values, validity(valid), valid is not None, begins, table, lo, hi, least, place, room.outs, room.ok)
-    hops_of(ops)(slices.cols, slices.regs, ring.cols[0], ring.regs, *given)
+    least = np.array([window.min_rows if answer else NEVER for window in shared.windows], dtype=np.int64)
+    given = (values, validity(valid), valid is not None, begins, table, lo, hi, which, place, least)
+    hops_of(ops)(slices.cols, slices.regs, ring.cols[0], ring.regs, *given, room.outs, room.ok)
 
 
-def _due(
-    shared: Shared, mine: Sequence[int], found: Sequence[Bounds], rows: Together, answer: bool
-) -> tuple[Any, Any, Any, Any, Any]:
-    """The answers of the windows `mine` as they come: bounds, fewest rows, places; and where each run's begin."""
-    length = len(rows.rows.run)
+def _due(mine: Sequence[int], found: Sequence[Bounds], rows: Together) -> tuple[Any, Any, Any, Any, Any]:
+    """The answers of the windows `mine` as they come: bounds, window, place; and where each run's begin."""
     lengths = [len(one.lo) for one in found]
     window = np.repeat(np.arange(len(found)), lengths)
     order = rows.order
@@ -193,7 +189,6 @@ def _due(
     rank[list(mine)] = np.arange(len(mine))
     which = rank[window[order]]
     lo, hi = (np.concatenate(part)[order] for part in ([one.lo for one in found], [one.hi for one in found]))
-    least = np.array([one.min_rows if answer else NEVER for one in shared.windows], dtype=np.int64)[which]
-    place = which * length + np.concatenate(rows.places)[order]
+    place = np.concatenate(rows.places)[order]
     counts = np.sum([found[window].counts for window in mine], axis=0)
-    return lo, hi, least, place, np.append(0, np.cumsum(counts)).astype(np.int64)
+    return lo, hi, which, place, np.append(0, np.cumsum(counts)).astype(np.int64)

@@ -101,22 +101,23 @@ def _joined(windows: list[list[Output]]) -> list[Shared]:
 
 @dataclass(frozen=True)
 class Room:
-    """The answers of all windows of a `Shared`, one after the other in the same arrays, and as each window's own."""
+    """The answers of all windows of a `Shared`, each window's in arrays of its own."""
 
-    outs: tuple[Any, ...]
-    ok: Any
-    answers: list[Answers]
+    outs: tuple[tuple[Any, ...], ...]
+    ok: tuple[Any, ...]
+    joints: tuple[Output, ...]
+
+    @property
+    def answers(self) -> list[Answers]:
+        """As those of each window's joint output."""
+        return [Answers(*one) for one in zip(self.joints, self.outs, self.ok, strict=True)]
 
 
-def room_for(shared: Shared, length: int) -> Room:
-    """Room for an answer per row and window."""
-    many = len(shared.joints)
-    outs, ok = shared.ops.outputs(many * length), np.ones(many * length, dtype=np.bool_)
-    answers = []
-    for k, joint in enumerate(shared.joints):
-        mine = slice(k * length, (k + 1) * length)
-        answers.append(Answers(joint, tuple(out[mine] for out in outs), ok[mine]))
-    return Room(outs, ok, answers)
+def room_for(shared: Shared, length: int, wanted: Any = None) -> Room:
+    """Room for an answer per row and window; `wanted` says which are, None: all."""
+    outs = tuple(shared.ops.outputs(length) for _ in shared.joints)
+    ok = tuple(np.ones(length, dtype=np.bool_) if wanted is None else np.array(wanted) for _ in shared.joints)
+    return Room(outs, ok, shared.joints)
 
 
 def shared_jobs(
@@ -163,8 +164,8 @@ def _run(
     zeros = np.zeros(len(runs), dtype=np.int64)
     table = np.stack([zeros, zeros + 1, runs[:, 0], runs[:, 1], runs[:, 2], runs[:, 2], zeros], axis=1)
     parts = {name: columns[name].part(base, last) for name in shared.joints[0].needs}
-    outs, ok, apart = tuple(out[base:] for out in room.outs), room.ok[base:], int(arranged.starts[-1])
-    run_shared(shared, banks, parts, table, lo, last - base, outs, ok, apart)
+    outs = tuple(tuple(out[base:] for out in mine) for mine in room.outs)
+    run_shared(shared, banks, parts, table, lo, last - base, outs, tuple(ok[base:] for ok in room.ok))
 
 
 def run_shared(
@@ -174,9 +175,8 @@ def run_shared(
     table: Any,
     lo: Any,
     stride: int,
-    outs: tuple[Any, ...],
-    ok: Any,
-    apart: int,
+    outs: tuple[tuple[Any, ...], ...],
+    ok: tuple[Any, ...],
     *,
     answer: bool = True,
 ) -> None:
@@ -186,5 +186,5 @@ def run_shared(
     least = np.array([window.min_rows if answer else NEVER for window in shared.windows], dtype=np.int64)
     skip = 0 if shared.windows[0].include_current else 1
     scratch = (ops.columns(SLICE), np.zeros(SLICE, dtype=np.int64))
-    given = (values, validity(valid), valid is not None, table, skip, lo, stride, least, apart, outs, ok)
+    given = (values, validity(valid), valid is not None, table, skip, lo, stride, least, outs, ok)
     events_of(ops)(rows.cols, rows.regs, slices.cols, slices.regs, *scratch, *given)

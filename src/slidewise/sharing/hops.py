@@ -61,8 +61,9 @@ def slice_rows() -> Any:
 def build_hops(ops: Ops) -> Any:
     """The loop for one monoid, compiled mode only.
 
-    Answer j covers rows ``[lo[j], hi[j])`` and goes to ``place[j]``, unless it is not `ok` from the start: then it is
-    not wanted. Answers of a run come in the order of their ends; row i begins a slice if ``begins[i]``.
+    Answer j covers rows ``[lo[j], hi[j])``, is of window ``which[j]`` and goes to place ``place[j]`` of that window's
+    own `outs`, unless it is not `ok` there from the start: then it is not wanted. Answers of a run come in the order of
+    their ends; row i begins a slice if ``begins[i]``.
     """
     insert, query = FlatFIT.steps(ops).insert, FlatFIT.ranges(ops, ops.jit).query
     lift_at, combine = ops.lift_at, ops.combine
@@ -80,8 +81,9 @@ def build_hops(ops: Ops) -> Any:
         runs: Any,
         lo: Any,
         hi: Any,
-        least: Any,
+        which: Any,
         place: Any,
+        min_rows: Any,
         outs: Any,
         ok: Any,
     ) -> None:
@@ -121,12 +123,12 @@ def build_hops(ops: Ops) -> Any:
                     insert(slices, S, p)
                     some = False
                 if due:
-                    at = place[j]
-                    oldest = lo[j] + shift
-                    if not ok[at] or hi[j] - lo[j] < least[j]:
-                        ok[at] = False
+                    k, at = which[j], place[j]
+                    oldest, mine_ok = lo[j] + shift, ok[k]
+                    if not mine_ok[at] or hi[j] - lo[j] < min_rows[k]:
+                        mine_ok[at] = False
                     elif newest < oldest and not answers_empty:
-                        vacant(slices, outs, ok, at)
+                        vacant(slices, outs[k], mine_ok, at)
                     else:
                         low, high = head, R[TAIL]
                         while low < high:
@@ -135,7 +137,7 @@ def build_hops(ops: Ops) -> Any:
                                 low = middle + 1
                             else:
                                 high = middle
-                        answer(slices, outs, ok, at, query(slices, S, low, S[TAIL]))
+                        answer(slices, outs[k], mine_ok, at, query(slices, S, low, S[TAIL]))
             R[ROWS] = end + shift
             R[LAST] = newest
             keep = runs[r, KEEP] + shift
