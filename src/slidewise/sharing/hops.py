@@ -3,7 +3,7 @@
     rows      . . . . . . . . . . . .
     cuts     │. .│. . .│.│. . .│. . .│         where some window of a shared plan starts or ends
     1 min    [───)[────)[)             one ⊕ per row into its slice, then FlatFIT over the slices:
-    5 min    [──────────────────)      ≤ 1 ⊕ per answer where the windows end together
+    5 min    [──────────────────)      1 to 3 ⊕ per answer, the fewer the more windows end together
 
 This is a shared plan (sharing/plan.py) for many keys at once: a slot per key, each with FlatFIT over its slices and a
 ring that says at which row each slice begins. Windows start and end at cuts, so slices are never taken in part. What is
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import functools
 from typing import Any
+
+import numpy as np
 
 from slidewise.kernels.jit import kernel
 from slidewise.kernels.ops import Ops
@@ -32,8 +34,6 @@ ROWS = OWN
 
 def hop_banks(ops: Ops) -> tuple[Bank, Bank]:
     """Room for windows of many keys: for their slices, and for where these begin."""
-    import numpy as np
-
     return FlatFIT.bank(ops), Bank(lambda n: (np.zeros(n, dtype=np.int64),), compiled=True, own=1)
 
 
