@@ -21,9 +21,10 @@ def draw_sharing(results: dict[str, Any], target: Path) -> None:
     panels = figure.subplots(1, 4)
     for axes, number in zip(panels[:2], (13, 14), strict=True):
         _throughput(axes, results, f"002 figure {number}")
-    _ratio(panels[2], *_table(results, "002 figure 15"))
-    _memory(panels[3], *_table(results, "002 figure 16"))
+    _ratio(panels[2], *_table(results, "figure 15"))
+    _memory(panels[3], *_table(results, "figure 16"))
     for axes in panels:
+        axes.set_axisbelow(True)
         axes.grid(axis="y", color="#e6e4de", linewidth=0.8)
         axes.spines[["top", "right"]].set_visible(False)
     handles, labels = panels[0].get_legend_handles_labels()
@@ -39,9 +40,11 @@ def _throughput(axes: Any, results: dict[str, Any], figure: str) -> None:
     for who, style in STYLES.items():
         points = [(t["case"]["window"], 1e9 / t["ns_per_row"]) for t in mine if t["who"] == who]
         axes.plot([x for x, _ in points], [y for _, y in points], label=who, **style)
+    axes.set_title(mine[0]["case"]["queries"] if mine else f"{figure}: not measured", fontsize=10)
+    if not mine:
+        return
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.set_title(mine[0]["case"]["queries"] if mine else figure, fontsize=10)
     axes.set_xlabel("window, in partials")
     axes.set_ylabel("rows/s (higher is better)")
 
@@ -70,4 +73,4 @@ def _memory(axes: Any, title: str, rows: list[list[str]]) -> None:
 
 def _table(results: dict[str, Any], figure: str) -> tuple[str, list[list[str]]]:
     """The table of a figure, with its title."""
-    return next((title, rows) for title, rows in results["tables"].items() if title.startswith(figure))
+    return next((title, rows) for title, rows in results["tables"].items() if figure in title)

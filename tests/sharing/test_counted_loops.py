@@ -62,6 +62,12 @@ def test_two_combines_per_event_and_two_per_window(widths: list[int]) -> None:
     assert spent >= 1 + len(widths)
 
 
+@pytest.mark.parametrize("width", range(1, SLICE))
+def test_windows_shorter_than_a_slice_are_folded_in_part(width: int) -> None:
+    spent, _ = events_spent([width], 2048, 1024)
+    assert 2 - 1 / SLICE <= spent <= 2 + 4.5
+
+
 def test_a_window_more_costs_two_combines_however_long_it_is() -> None:
     rows, warm = 4096, 2048
     one, _ = events_spent([500], rows, warm)
