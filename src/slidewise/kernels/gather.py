@@ -1,7 +1,7 @@
 """Answers back in the order of the rows: ``out[i] = values[places[i]]``.
 
 Places are 32 bits wide where there are fewer rows: half of what is read is places. Measured with six windows of six
-aggregates over a million rows: 0.7 to 0.8 of the time of NumPy's `take`, which was close to half of the whole call.
+aggregates over a million rows: the whole call takes 0.78 to 0.85 of its time with NumPy's `take`.
 """
 
 from __future__ import annotations
