@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import RESULTS, ROOT
+from bench.plot_sharing import draw_sharing
 
 PICTURES = ROOT / "docs" / "pictures"
 PANELS = {
@@ -18,6 +19,9 @@ PANELS = {
 }
 """Which fields of a case make a panel; the window is the axis."""
 
+OWN = ("sharing",)
+"""Benchmarks with a picture of their own kind."""
+
 FLOOR_STYLE = {"color": "#98a1ad", "linestyle": ":", "linewidth": 1.5}
 US_STYLE = {"color": "#1f5fd0", "linewidth": 2.4, "marker": "o", "markersize": 4}
 SHADES = ("#c2410c", "#0f766e", "#a21caf", "#b7791f", "#7c3aed", "#475569", "#be123c")
@@ -25,14 +29,15 @@ SHADES = ("#c2410c", "#0f766e", "#a21caf", "#b7791f", "#7c3aed", "#475569", "#be
 
 def main() -> int:
     """Draw what there is; exit code 1 if there is nothing."""
-    found = [path for name in PANELS if (path := RESULTS / f"{name}.json").is_file()]
+    found = [path for name in (*PANELS, *OWN) if (path := RESULTS / f"{name}.json").is_file()]
     if not found:
         print("no results to draw: run python -m bench first (results of --quick are not drawn)", file=sys.stderr)
         return 1
     PICTURES.mkdir(parents=True, exist_ok=True)
     for path in found:
         target = PICTURES / f"{path.stem}.png"
-        draw(json.loads(path.read_text(encoding="utf-8")), target)
+        one = draw_sharing if path.stem in OWN else draw
+        one(json.loads(path.read_text(encoding="utf-8")), target)
         print(target.relative_to(ROOT))
     return 0
 

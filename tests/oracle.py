@@ -57,8 +57,10 @@ def slide(
     groups = _groups(columns, by or [], order or [])
     if all(is_per_event(window) for window in windows.values()):
         return _per_event(columns, aggregates, windows, groups, (order or [None])[0])
-    (window,) = windows.values()
-    return _per_window(columns, aggregates, window, groups, by or [], (order or [None])[0])
+    each = [
+        _per_window(columns, aggregates, window, groups, by or [], (order or [None])[0]) for window in windows.values()
+    ]
+    return each[0] if len(each) == 1 else _joined(dict(zip(windows, each, strict=True)), by or [])
 
 
 def _groups(columns: Columns, by: list[str], order: list[str]) -> dict[tuple[Any, ...], Rows]:
@@ -179,6 +181,30 @@ def _per_window(
         {name: Column(types[i], [row[i] for row in found]) for i, name in enumerate(names)},
         {name: [row[i] for row in found_scales] for i, name in enumerate(names)},
     )
+
+
+def _joined(each: dict[str, Answer], by: list[str]) -> Answer:
+    """A row wherever one of several windows ends, null for those that do not: an outer join on key and end."""
+    keys = [*by, "window_end"]
+    places = {
+        label: {
+            tuple(answer.columns[name].values[row] for name in keys): row
+            for row in range(len(answer.columns["window_end"]))
+        }
+        for label, answer in each.items()
+    }
+    ends = sorted({key for found in places.values() for key in found}, key=key_rank)
+    first = next(iter(each.values()))
+    columns = {name: Column(first.columns[name].type, [end[k] for end in ends]) for k, name in enumerate(keys)}
+    scales: dict[str, list[float | None]] = {name: [None] * len(ends) for name in keys}
+    for label, answer in each.items():
+        for name in (name for name in answer.columns if name not in (*keys, "window_start")):
+            rows = [places[label].get(end) for end in ends]
+            values, mine = answer.columns[name].values, answer.scales[name]
+            kind = answer.columns[name].type
+            columns[f"{name}_{label}"] = Column(kind, [None if row is None else values[row] for row in rows])
+            scales[f"{name}_{label}"] = [None if row is None else mine[row] for row in rows]
+    return Answer(columns, scales)
 
 
 def key_rank(key: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 import slidewise as sw
-from bench import peers, sharing, slider_apps, slider_cases, stores, structures
+from bench import peers, sharing, sharing_sets, slider_apps, slider_cases, stores, structures
 from bench.arrays import TOLERANCE, workload
 from bench.measure import Bar, Report, Timing, timed
 from bench.report import show
@@ -218,14 +218,43 @@ def test_shared_plans_are_timed_and_weighed() -> None:
     for final in FINALS:
         sharing.loop_of(final, plan, workload(20))()
     rows = sharing.memory_table((8, 9))
-    assert [row[0] for row in rows] == ["final aggregator", *FINALS]
+    assert [row[0] for row in rows] == ["final aggregator", *FINALS, "naive"]
     assert rows[1][1:] == ["16.0", "16.0"]  # FlatFIT: a double and a pointer, and no power of two
-    assert sharing._differ(sharing_table(), [sharing_table(window) for window in sharing.windows().values()]) == ""
+    apart = [sharing_table(window) for window in sharing_sets.windows().values()]
+    assert sharing_sets.differ(sharing_table(), apart) == ""
+    assert "differs" in sharing_sets.differ(sharing_table(), apart[::-1])
 
 
 def sharing_table(window: object = None) -> pa.Table:
-    table = sharing.events(300, 3)
-    return sw.slide(table, sharing.aggregates(), window or sharing.windows(), by="key", order="ts")
+    table = sharing_sets.events(300, 3)
+    return sw.slide(table, sharing_sets.aggregates(), window or sharing_sets.windows(), by="key", order="ts")
+
+
+@pytest.mark.slow
+def test_the_figures_of_shared_plans_are_measured_said_and_drawn(tmp_path: Path) -> None:
+    """Everything but the stream, small: peers and the naive loop are checked, and a peer that wins is said."""
+    found = Report("sharing", True, "ns per row", sharing.US)
+    for size in (4, 1000):
+        sharing._one_query(found, size, 2000, 1)
+        sharing._all_ranges(found, size, 1)
+    sharing._ratios(found)
+    found.tables[sharing.FIGURE_16] = sharing.memory_table((8, 9))
+    sharing_sets.realistic(found, 2000, 10, 1)
+    sharing_sets.dashboard(found, 5000, 10, 1)
+    assert [timing.wrong for timing in found.timings if timing.wrong] == []
+    assert {"naive", sharing_sets.POLARS} <= {timing.who for timing in found.timings}
+    found.timings = [
+        Timing(t.case, t.who, t.rows, (1e-9,)) if t.who == "naive" and t.case["window"] == 4 else t
+        for t in found.timings
+    ]
+    console = Console(file=io.StringIO(), width=400)
+    show(found, console)
+    assert "peer wins 002 figure 13, one query, window 4: naive takes" in console.file.getvalue()  # type: ignore[attr-defined]
+    pytest.importorskip("matplotlib")
+    plot = importlib.import_module("bench.plot_sharing")
+    found.write(tmp_path / "sharing.json")
+    plot.draw_sharing(json.loads((tmp_path / "sharing.json").read_text(encoding="utf-8")), tmp_path / "sharing.png")
+    assert (tmp_path / "sharing.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("app", slider_apps.APPS, ids=lambda app: app.name)

@@ -64,7 +64,7 @@ def check_windows(query: Query, container: Container) -> None:
     answer = expected(query, container.seen(query.columns))
     result = run(query, container)
     assert types(result) == types(answer.columns)
-    key = [*query.by, "window_start"]
+    key = [*query.by, "window_end"]
     rows = _places(result, key)
     wanted = _places(answer.columns, key)
     assert_same(
@@ -75,7 +75,7 @@ def check_windows(query: Query, container: Container) -> None:
 
 
 def _places(columns: Columns, key: list[str]) -> list[int]:
-    size = len(columns["window_start"])
+    size = len(columns["window_end"])
     return sorted(range(size), key=lambda row: oracle.key_rank(tuple(columns[name].values[row] for name in key)))
 
 

@@ -113,9 +113,9 @@ def event_windows(draw: st.DrawFn, along: Along) -> Window:
 
 
 @st.composite
-def step_windows(draw: st.DrawFn, along: Along) -> Window:
+def step_windows(draw: st.DrawFn, along: Along, kinds: tuple[str, ...] = ("session", "tumbling", "every")) -> Window:
     """Any window with a row of its own."""
-    kind = draw(st.sampled_from(["session", "tumbling", "every"]))
+    kind = draw(st.sampled_from(kinds))
     lengths = LENGTHS[along]
     window = {"trailing" if kind == "every" else kind: draw(st.sampled_from(lengths))}
     if kind == "every":
@@ -130,7 +130,10 @@ def queries(draw: st.DrawFn, along: Along, *, per_event: bool) -> Query:
     """One window, or several of all sorts at once."""
     by = draw(st.sampled_from([[], ["k"]]))
     if not per_event:
-        return Query(draw(tables(along)), {"": draw(step_windows(along))}, by)
+        windows = {"": draw(step_windows(along))}
+        if draw(st.booleans()):  # a row wherever one of them ends
+            windows = {name: draw(step_windows(along, ("tumbling", "every"))) for name in "xyz"}
+        return Query(draw(tables(along)), windows, by)
     windows = {"": draw(event_windows(along))}
     if draw(st.booleans()):
         windows = {name: draw(event_windows(along)) for name in "xyz"}

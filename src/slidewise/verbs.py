@@ -82,8 +82,9 @@ def slide(
     Returns
     -------
     The rows with result columns added, in their own order; with `.every`, `tumbling` or `session`, one row per window:
-    keys, ``window_start``, ``window_end``, results. A plain sequence gives a sequence, or a dict of them for several
-    results.
+    keys, ``window_start``, ``window_end``, results; with several windows that have a step, one row wherever one of them
+    ends: keys, ``window_end``, results, null where a window does not end or holds no event. A plain sequence gives a
+    sequence, or a dict of them for several results.
 
     Examples
     --------
@@ -130,7 +131,7 @@ def schema(
     """
     plan, types = _plan_only(data, aggregates, window, by, order, options)
     if not types:  # a plain sequence: only answers come back
-        return pa.schema(plan.schema()[0 if plan.per_event else 2 :])
+        return pa.schema(plan.schema()[0 if plan.per_event else len(plan.window_fields()) :])
     kept = {name: types[name] for name in types} if plan.per_event else {name: plan.types[name] for name in plan.by}
     return pa.schema([*(pa.field(name, arrow) for name, arrow in kept.items()), *plan.schema()])
 

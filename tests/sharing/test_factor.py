@@ -63,6 +63,33 @@ def test_the_model_agrees_with_counting(lengths: list[tuple[int, int]]) -> None:
     assert spent[True] <= spent[False]  # FlatFIT that writes back jumps along finer answers anyway
 
 
+HOUR = 3600
+
+
+@pytest.mark.parametrize(
+    ("lengths", "partials"),
+    [
+        ([(60, 60), (300, 60), (900, 60), (HOUR, 60)], (60, 60)),
+        ([(60, 60), (300, 300), (HOUR, HOUR), (24 * HOUR, 24 * HOUR)], (1440, 4)),
+        ([(60, 60), (HOUR, 60), (24 * HOUR, HOUR)], (1440, 84)),
+        ([(HOUR, 300), (24 * HOUR, HOUR)], (288, 36)),
+    ],
+    ids=str,
+)
+def test_factors_save_memory_and_no_combines(lengths: list[tuple[int, int]], partials: tuple[int, int]) -> None:
+    """Why `sw.slide` takes one plan and no stages: a reading a second, windows of dashboards."""
+    spent, rows = [], 24 * HOUR
+    for factored in (False, True):
+        counted = Counted(0, max, "max")
+        plan = SharedPlan([Query(counted.monoid, length, step) for length, step in lengths])
+        factors = FactorPlan(plan)
+        assert (factors.alone.partials, factors.cost.partials) == partials
+        windows = SharedWindows(plan, factors=factors if factored else None)
+        windows.extend([0] * rows)
+        spent.append(counted.of(lambda w=windows, n=rows: w.extend([0] * n)))
+    assert abs(spent[0] - spent[1]) <= 0.001 * rows
+
+
 @settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), along=st.sampled_from(["rows", "order"]))
 def test_factors_change_no_answer(seed: int, along: Any) -> None:

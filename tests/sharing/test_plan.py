@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from slidewise.errors import ArgumentError
 from slidewise.sharing import SLICINGS, Pairs, Query, SharedPlan, SharedWindows
+from slidewise.sharing.flatfit import FlatFIT
 from slidewise.sharing.plan import MOST
 from tests.sharing.counting import CONCAT, MAX, SUM, largest
 
@@ -46,20 +48,53 @@ def test_figure_6() -> None:
     Q2      [─────────────)              the last four, every 4
     slices  |. .|. .|. .|. .|
     """
-    counted = largest()
-    plan = SharedPlan([Query(counted.monoid, 6, 2), Query(counted.monoid, 8, 4)])
+    plan = SharedPlan([Query(MAX, 6, 2), Query(MAX, 8, 4)])
     assert plan.composite == 4
     assert [(edge.at, edge.cut, edge.answers) for edge in plan.edges] == [(2, True, (0,)), (4, True, (0, 1))]
     assert (plan.partials, plan.size, plan.partials_of(0), plan.partials_of(1)) == (2, 4, 3, 4)
+    assert plan.common == 1  # at 4; at 2 only Q1 has a mark
+
+
+INF = math.inf
+FIGURE_6 = [  # two rows: their ⊕ into a slice; the ⊕ and the answer of Q1, of Q2 where it is due; Pointers, Partials
+    ((3, 1), 1, (0, 3), None, [1, 2, 3, 0], [-INF, -INF, -INF, 3]),
+    ((4, 1), 1, (1, 4), (1, 4), [1, 2, 3, 0], [4, -INF, -INF, 3]),
+    ((5, 9), 1, (2, 9), None, [2, 2, 3, 0], [9, 9, -INF, 3]),
+    ((2, 6), 1, (1, 9), (2, 9), [3, 2, 3, 0], [9, 9, 6, 3]),
+    ((5, 3), 1, (2, 9), None, [3, 2, 0, 0], [9, 9, 6, 5]),
+    ((5, 8), 1, (1, 8), (2, 9), [1, 2, 1, 0], [8, 9, 8, 5]),
+    ((9, 7), 1, (2, 9), None, [2, 2, 1, 0], [9, 9, 8, 5]),
+    ((9, 3), 1, (1, 9), (2, 9), [3, 2, 3, 0], [9, 9, 9, 5]),
+]
+
+
+def test_figure_6_step_by_step() -> None:
+    """As printed; a partial is made once for both queries, where apart they would take 8 and 12 ⊕ for theirs."""
+    counted = largest()
+    plan = SharedPlan([Query(counted.monoid, 6, 2), Query(counted.monoid, 8, 4)])
     windows = SharedWindows(plan, write_back=False)
-    values = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3]
-    due = [windows.push(value) for value in values]
-    assert [len(answers) for answers in due] == [0, 1, 0, 2] * 4
-    for row, answers in enumerate(due, start=1):
-        for number, end, answer in answers:
-            assert end == row
-            assert answer == max(values[max(0, row - (6, 8)[number]) : row])
-    assert counted.lifted == len(values)
+    assert isinstance(windows.final, FlatFIT)
+    assert (windows.final.pointers, windows.final.partials) == ([1, 2, 3, 0], [-INF] * 4)
+    row, folds = 0, 0
+    for values, folded, q1, q2, pointers, partials in FIGURE_6:
+        assert counted.of(lambda x=values[0]: windows.push(x)) == 0  # opens a slice; nobody is answered
+        row += 2
+        due: list[tuple[int, int, object]] = []
+        spent = counted.of(lambda x=values[1], due=due: due.extend(windows.push(x)))
+        assert due == [(0, row, q1[1]), *([(1, row, q2[1])] if q2 else [])]
+        assert spent == folded + q1[0] + (q2[0] if q2 else 0)
+        assert (windows.final.pointers, windows.final.partials) == (pointers, partials)
+        folds += folded
+    assert folds == 8
+    assert counted.lifted == 16
+    apart = []
+    for length, step in ((2, 2), (4, 4)):  # windows of one partial: nothing but their slices
+        alone = largest()
+        SharedWindows(SharedPlan([Query(alone.monoid, length, step)])).extend(
+            [x for step_ in FIGURE_6 for x in step_[0]]
+        )
+        apart.append(alone.count)
+    assert apart == [8, 12]
 
 
 @pytest.mark.parametrize(("slicing", "partials"), [("pairs", 6), ("panes", 12), ("cutty", 3)])
@@ -93,11 +128,32 @@ def test_queries_of_one_range_and_slide_are_one_span() -> None:
     assert counted.of(lambda: windows.extend(list(range(30)))) == counted.of(lambda: alone.extend(list(range(30))))
 
 
+SHORT = st.integers(1, 12)
+
+
+@given(st.lists(st.tuples(SHORT, SHORT), min_size=1, max_size=4), st.sampled_from(list(SLICINGS)))
+def test_an_edge_is_common_if_more_than_one_query_has_a_mark_there(
+    lengths: list[tuple[int, int]], slicing: str
+) -> None:
+    """A mark is where a query's slice ends or its answer is due, whether or not others are answered there."""
+    plan = SharedPlan([Query(MAX, length, step) for length, step in lengths], slicing)
+    alone = [SharedPlan([query], slicing).edges_between(0, plan.composite) for query in plan.queries]
+    marks = Counter(edge.at for edges in alone for edge in edges)
+    assert set(marks) == {edge.at for edge in plan.edges}
+    assert plan.common == sum(count > 1 for count in marks.values())
+
+
+def test_names_of_queries_are_distinct() -> None:
+    plan = SharedPlan([Query(MAX, 5), Query(MAX, 6, name="Q1"), Query(MAX, 7, name="Q1_")])
+    assert plan.names == ("Q1__", "Q1", "Q1_")
+    assert "Q1__  max over 5 rows every 1" in str(plan)
+
+
 # ---- the drawing ----------------------------------------------------------------------------------------------------
 def test_a_plan_draws_itself() -> None:
     plan = SharedPlan([Query(MAX, "5 min", "3 min", name="short"), Query(SUM, "9 min", "6 min")], slicing="cutty")
     assert str(plan).splitlines() == [
-        "composite slide of 6 min, by cutty: 2 partials, 4 edges, 0 common; window of 3 partials; 2 punctuations",
+        "composite slide of 6 min, by cutty: 2 partials, 4 edges, 2 common; window of 3 partials; 2 punctuations",
         "0      2 min  3 min  5 min  6 min",
         "├──────┆──────┼──────┆──────┤",
         "       short  Q2     short",
@@ -140,6 +196,7 @@ def test_a_composite_slide_too_long_to_list_still_has_a_plan() -> None:
         (lambda: Query(MAX, "5 min", 3), "slide=3: expected the kind of length that range='5 min' is"),
         (lambda: Query(MAX, 5, name=""), "name='': expected a non-empty string"),
         (lambda: SharedPlan([]), r"queries=\[\]: expected at least one Query"),
+        (lambda: SharedPlan([Query(MAX, 5, name="a")] * 2), "queries: 2 are named 'a'; expected each name once"),
         (lambda: SharedPlan(3), "queries=3: expected one or more Query"),
         (lambda: SharedPlan([3]), "queries=3: expected Query values"),
         (lambda: SharedPlan([Query(MAX, 5), Query(MAX, "1 s", "1 s")]), "by 'rows', 'time'; expected all by rows"),

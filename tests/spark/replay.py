@@ -60,8 +60,20 @@ PER_WINDOW = [
     sw.trailing("1 s").every("3 s"),
     sw.tumbling("2 s"),
     sw.session("1 s"),
+    {"short": sw.tumbling("1 s"), "long": sw.trailing("4 s").every("1 s")},
+    {
+        "odd": sw.trailing("3 s").every("2 s"),
+        "gaps": sw.trailing("1 s", min_rows=2).every("3 s"),
+        "5s": sw.tumbling("5 s"),
+    },
 ]
-PER_ROWS = [sw.trailing(3).every(2), sw.trailing(2, min_rows=2).every(3), sw.trailing(5).every(1), sw.tumbling(4)]
+PER_ROWS = [
+    sw.trailing(3).every(2),
+    sw.trailing(2, min_rows=2).every(3),
+    sw.trailing(5).every(1),
+    sw.tumbling(4),
+    {"a": sw.trailing(3).every(2), "b": sw.tumbling(5), "c": sw.trailing(1).every(4)},
+]
 BY: list[list[str]] = [[], ["k"], ["k", "f"], ["f"]]
 
 Row = dict[str, Any]
@@ -176,5 +188,5 @@ def batch_answer(found: Sequence[Row], window: Any, by: list[str], aggregates: A
 
 def names_of(plan: Plan) -> list[str]:
     """The columns to compare, those that tell rows apart first."""
-    key = [TIE] if plan.per_event else [*plan.by, "window_start", "window_end"]
+    key = [TIE] if plan.per_event else [*plan.by, *(field.name for field in plan.window_fields())]
     return [*key, *(output.name for output in plan.outputs)]

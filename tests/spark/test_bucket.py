@@ -21,6 +21,7 @@ from slidewise.spark.bucket import Manner, answered_rows
 from slidewise.spark.fingerprint import describe, fingerprint_schema
 from slidewise.spark.pages import LEDGER, Page, Record
 from slidewise.spark.streaming import unusual
+from tests.same import same
 from tests.spark.replay import (
     BY,
     FAR,
@@ -143,6 +144,33 @@ def test_a_late_row_counts_in_the_windows_that_are_open(
             made += zip(*columns, strict=True)
     assert sorted(made, key=repr) == sorted(expected, key=repr)
     assert sum(one.late_rows for one in emitted) == late
+
+
+@pytest.mark.parametrize("window", [window for window in PER_WINDOW if isinstance(window, dict)], ids=str)
+@few(10)
+@given(stream=batches(delay=8 * SECOND), data=st.data())
+def test_a_late_row_counts_in_those_of_several_windows_that_are_open(
+    window: dict[str, Any], stream: list[Batch], data: st.DataObject
+) -> None:
+    """As if each window had a stream of its own, joined on key and end: a row may be late for one, not for another."""
+    plan = plan_of(window, ["k"])
+    _, emitted = replay(plan, stream, data)
+    rows: dict[tuple[Any, Any], dict[str, Any]] = {}
+    late = []
+    for label, alone in window.items():
+        _, apart = replay(plan_of(alone, ["k"]), stream, data)
+        late.append(sum(one.late_rows for one in apart))
+        for row in (row for one in apart if one.final is not None for row in one.final.to_pylist()):
+            mine = rows.setdefault((row["k"], row["window_end"]), {})
+            mine |= {f"{name}_{label}": value for name, value in row.items()}
+    names = [output.name for output in plan.outputs]
+    expected = [(*key, *(row.get(name) for name in names)) for key, row in rows.items()]
+    final = [one.final.to_pylist() for one in emitted if one.final is not None]
+    made = [(row["k"], row["window_end"], *(row[name] for name in names)) for part in final for row in part]
+    assert len(made) == len(expected)
+    for got, want in zip(*(sorted(part, key=lambda row: repr(row[:2])) for part in (made, expected)), strict=True):
+        assert all(same(a, b, 10.0) for a, b in zip(got, want, strict=True)), f"{got}, expected {want}"
+    assert sum(one.late_rows for one in emitted) <= min(late)
 
 
 def one(t: float, k: str | None = "a", x: int = 1, tie: int = 0) -> Row:

@@ -77,13 +77,24 @@ CASES: list[tuple[str, Any]] = [
     ("d", sw.tumbling("2 d")),
     ("n", sw.trailing(7).every(3)),
     ("n", sw.tumbling(10)),
+    ("t", {"short": sw.tumbling("2 s"), "several": sw.trailing("20 s").every("3 s")}),
+    ("n", {"a": sw.trailing(7).every(3), "b": sw.tumbling(10)}),
     ("n", sw.session(1)),
     ("t", sw.session("1 s", min_rows=2)),
     ("f", sw.session(0.5)),
 ]
 
 
-OFTEN = ("trailing(50)", "time", "around('20 s'", "trailing(4.0).every", "tumbling(10)", "session(1)", "'all'")
+OFTEN = (
+    "trailing(50)",
+    "time",
+    "around('20 s'",
+    "trailing(4.0).every",
+    "tumbling(10)",
+    "several",
+    "session(1)",
+    "'all'",
+)
 """Of these the normal run has one each."""
 
 

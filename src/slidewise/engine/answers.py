@@ -32,8 +32,9 @@ class Answers:
 class Rows:
     """Which window each answer is, where there is a row per window: its run, and its bounds in order or row numbers.
 
-    `fragments` numbers the parts of a frame that was closed by force; None where none can be. `closed` says of frames
-    whether an event closed them, or the rows just ended.
+    `starts` is None where several windows end together (engine/composite.py). `fragments` numbers the parts of a frame
+    that was closed by force; None where none can be. `closed` says of frames whether an event closed them, or the rows
+    just ended.
     """
 
     run: Any
@@ -46,7 +47,8 @@ class Rows:
         """These rows, in this order."""
         fragments = None if self.fragments is None else self.fragments[places]
         closed = None if self.closed is None else self.closed[places]
-        return Rows(self.run[places], self.starts[places], self.ends[places], fragments, closed)
+        starts = None if self.starts is None else self.starts[places]
+        return Rows(self.run[places], starts, self.ends[places], fragments, closed)
 
 
 def apart(

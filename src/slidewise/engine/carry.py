@@ -15,18 +15,20 @@ import numpy as np
 
 from slidewise.engine.answers import Answers, Rows, apart, inputs_of, sweep
 from slidewise.engine.columns import Column, frozen
+from slidewise.engine.composite import Bounds, Together, cuts_of, room_for_steps, run_hops, together
 from slidewise.engine.framing import Framer
 from slidewise.engine.joint import joined
 from slidewise.engine.order import forever
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
 from slidewise.engine.policies import Enforcer
-from slidewise.engine.shared import Shared, run_shared, shared_work
+from slidewise.engine.shared import Shared, room_for, run_shared, shared_work
 from slidewise.engine.steps import whole_steps
 from slidewise.engine.whole import lengths_of, peers
 from slidewise.frames.kind import Frame
 from slidewise.kernels.registers import HEAD, OWN, TAIL
 from slidewise.sharing.events import banks_of, places_for
+from slidewise.sharing.hops import hop_banks
 from slidewise.swag.bank import Bank
 from slidewise.windows import bounds
 from slidewise.windows.policy import DataWindow
@@ -79,8 +81,9 @@ class Carry:
         self.plan = plan
         shared, rest = ([], list(plan.outputs)) if plan.waits else shared_work(plan)
         self.lanes = [Lane(plan, window, rest) for window in plan.windows]
-        self.shared = [SharedLanes(one, self.lanes) for one in shared]
-        self._all: list[Lane | SharedLanes] = [*self.lanes, *self.shared]
+        self.shared = [SharedLanes(one, self.lanes) for one in shared if plan.per_event]
+        self.hops = [SharedHops(plan, one) for one in shared if not plan.per_event]
+        self._all: list[Lane | SharedLanes | SharedHops] = [*self.lanes, *self.shared, *self.hops]
         self._free: list[int] = []
         self.slots = 0
         self._waiting = np.zeros(0, dtype=np.int64)
@@ -173,8 +176,23 @@ class Carry:
 
         Rows come in order, and only rows before the end of the first window that is left unanswered, or all there are.
         Of windows that do not end after the first of `ends` and by the second (None: no bound) nothing is lowered.
+        Where there are several windows, a row for each end of any of them (engine/composite.py).
         """
-        return self.lanes[0].steps(columns, times, runs, upto, answer, ends)
+        numbers = self.lanes[0].seen[runs.slots] * ~np.asarray(runs.fresh)
+        parts = [lane.steps(columns, times, runs, upto, answer, ends) for lane in self.lanes]
+        if len(parts) == 1:
+            return parts[0]
+        found = [lane.due for lane in self.lanes]
+        rows = together(found)
+        each = [rows.spread(one, number) for number, (_, several) in enumerate(parts) for one in several]
+        if self.hops and self.plan.windows[0].rows is not None:
+            first, sizes = runs.starts[:-1], np.diff(runs.starts)
+            times = np.arange(int(runs.starts[-1]), dtype=np.int64) + np.repeat(numbers - first, sizes)
+        keep = np.minimum.reduce([lane.asked.keep for lane in self.lanes])
+        for one in self.hops:
+            each += one.steps(columns, times, runs, found, rows, keep, answer)
+        place = {id(one.output): one for one in each}
+        return rows.rows, [place[id(output)] for output in self.plan.outputs]
 
 
 class Lane:
@@ -202,7 +220,9 @@ class Lane:
         self.held = np.full(0, -1, dtype=np.int64)
         """For rows that a policy or the fold of frames saw before: how many of each slot it kept; -1 if it is asked."""
         self.asked = Asked()
-        """What the last call of `events` came to, for outputs that windows share."""
+        """What the last call of `events` came to, for outputs that windows share; of `steps`, which rows stay."""
+        self.due = Bounds(Rows(None, None, None), None, None, None)
+        """The windows that the last call of `steps` answered."""
 
     @property
     def all_banks(self) -> list[Bank]:
@@ -334,6 +354,7 @@ class Lane:
         after, by = owned
         wanted = np.ones(len(rows.ends), dtype=np.bool_) if after is None else rows.ends > after
         wanted &= True if by is None else rows.ends <= by
+        self.due, self.asked = Bounds(rows, lo, hi, counts, wanted), Asked(keep=keep)
         return rows, self._sweep(columns, runs, lo, hi, (first, last), ends - counts, ends, keep, answer, wanted)
 
     def _remember(self, times: Any, runs: Runs, first: Any, last: Any) -> tuple[Any, Any]:
@@ -461,9 +482,7 @@ class SharedLanes:
         asked = [lane.asked for lane in self.lanes]
         one, keep, many = asked[0], np.minimum.reduce([mine.keep for mine in asked]), len(asked[0].lo)
         lo = np.concatenate([mine.lo for mine in asked])
-        outs, ok = self.shared.ops.outputs(len(asked) * many), np.ones(len(asked) * many, dtype=np.bool_)
-        if one.wanted is not None:
-            ok = np.tile(one.wanted, len(asked))
+        room = room_for(self.shared, many, one.wanted)
         run = np.repeat(np.arange(len(runs)), one.end - one.begin)
         need = one.end - keep
         oldest = np.minimum.reduce([mine.lo for mine in asked])
@@ -473,10 +492,50 @@ class SharedLanes:
             bank.reserve_all(runs.slots, places)
         fresh = np.asarray(runs.fresh, dtype=np.int64)
         table = np.stack([runs.slots, fresh, one.begin, one.begin, one.end, keep, one.first - one.begin], axis=1)
-        run_shared(self.shared, self.banks, columns, table, lo, many, outs, ok, many, answer=answer)
-        joints = []
-        for k, joint in enumerate(self.shared.joints):
-            mine = slice(k * many, (k + 1) * many)
-            joints.append(Answers(joint, tuple(out[mine] for out in outs), ok[mine]))
+        run_shared(self.shared, self.banks, columns, table, lo, many, room.outs, room.ok, answer=answer)
         members = [output for several in self.shared.members for output in several]
-        return apart(members, list(zip(self.shared.joints, self.shared.members, strict=True)), joints)
+        return apart(members, list(zip(self.shared.joints, self.shared.members, strict=True)), room.answers)
+
+
+class SharedHops:
+    """Outputs of several windows with a step that a shared plan answers (engine/composite.py)."""
+
+    def __init__(self, plan: Plan, shared: Shared) -> None:
+        self.shared = shared
+        self.banks = hop_banks(shared.ops)
+        self.cuts = cuts_of(plan, shared)
+        self.mine = [number for number, window in enumerate(plan.windows) if any(window is w for w in shared.windows)]
+
+    @property
+    def all_banks(self) -> list[Bank]:
+        """Everything that has a slot per key."""
+        return list(self.banks)
+
+    def add_slot(self) -> None:
+        for bank in self.all_banks:
+            bank.add()
+
+    def copy(self, sources: Any, targets: Any) -> None:
+        """Have slots hold what others hold."""
+        for bank in self.all_banks:
+            for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+                bank.copy(source, target)
+
+    def steps(
+        self,
+        columns: dict[str, Column],
+        times: Any,
+        runs: Runs,
+        found: list[Bounds],
+        rows: Together,
+        keep: Any,
+        answer: bool,
+    ) -> list[Answers]:
+        """The answers of its windows that are due, among the rows of all."""
+        room, none = room_for_steps(self.shared, self.mine, found, rows), np.zeros(len(runs), dtype=np.int64)
+        fresh = np.asarray(runs.fresh, dtype=np.int64)
+        table = np.stack([runs.slots, fresh, runs.starts[:-1], runs.starts[1:], none, none, keep], axis=1)
+        given = (self.shared, self.banks, self.cuts, columns, times, table, self.mine, found, rows, room)
+        run_hops(*given, answer=answer)
+        members = [output for several in self.shared.members for output in several]
+        return apart(members, list(zip(self.shared.joints, self.shared.members, strict=True)), room.answers)

@@ -25,7 +25,7 @@ from slidewise.engine.keyed import NO_RUNS, NO_TIMES, KeyedWindows
 from slidewise.engine.keys import BEGINNING, key_of, values_of
 from slidewise.engine.order import forever
 from slidewise.engine.origins import ORIGIN, ROW
-from slidewise.engine.plan import CLOSED, END, START, Plan
+from slidewise.engine.plan import CLOSED, START, Plan
 from slidewise.frames.kind import Frame, Silence
 
 OP, VERSION = "op", "version"
@@ -57,7 +57,7 @@ def provisional(windows: KeyedWindows, touched: pa.Table, *, changed_only: bool 
         names: tuple[str, ...] = (ORIGIN, ROW)
     else:
         parts = _steps(windows, waiting, touched)
-        names = (*windows.plan.by, START, END)
+        names = (*windows.plan.by, *(field.name for field in windows.plan.window_fields()))
         if isinstance(windows.plan.windows[0], Frame):
             parts, names = _numbered(parts, windows.plan.by), (*windows.plan.by, START, NTH)
             answers += (CLOSED, *(field.name for field in windows.plan.window_fields()[1:]))

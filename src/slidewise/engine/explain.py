@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
+from slidewise.engine.composite import shared_plan
 from slidewise.engine.framing import Framer
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
@@ -21,20 +24,21 @@ def explain_plan(plan: Plan) -> str:
     groups = f"grouped by {', '.join(plan.by)}" if plan.by else "one group"
     policies = [explain_policy(plan, window) for window in plan.windows if isinstance(window, DataWindow)]
     policies += [explain_frames(plan, window) for window in plan.windows if isinstance(window, Frame)]
-    shared = [explain_shared(one) for one in shared_work(plan)[0]]
+    shared = [explain_shared(plan, one) for one in shared_work(plan)[0]]
     outputs = [explain_output(output) for output in plan.outputs]
     return "\n".join([f"rows: {order}, {groups}", *policies, *outputs, *shared])
 
 
-def explain_shared(shared: Shared) -> str:
-    """Which outputs of which windows are answered from the same slices."""
+def explain_shared(plan: Plan, shared: Shared) -> str:
+    """Which outputs of which windows are answered from the same slices; with a step, the plan that cuts them."""
     outputs = [output.name for members in shared.members for output in members]
     few = f"{', '.join(outputs[:FEW])}{f' and {len(outputs) - FEW} more' if len(outputs) > FEW else ''}"
-    return (
+    cut = f"slices of {SLICE} rows" if plan.per_event else "slices as below"
+    said = (
         f"shared: {few}: {len(shared.windows)} windows, each row lifted once "
-        f"(partial: {', '.join(shared.ops.fields)}), slices of {SLICE} rows that all of them take, flatfit over whole "
-        "slices"
+        f"(partial: {', '.join(shared.ops.fields)}), {cut} that all of them take, flatfit over whole slices"
     )
+    return said if plan.per_event else f"{said}\n{indent(str(shared_plan(plan, shared)), '  ')}"
 
 
 def explain_policy(plan: Plan, window: DataWindow) -> str:

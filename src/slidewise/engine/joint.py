@@ -47,13 +47,33 @@ def products(group: list[Output]) -> list[tuple[Output, tuple[Output, ...]]]:
     monoid = _monoid(kept, name)
     if (group[0].choice.blocked and len(parts) == len(group)) or not _serves(group[0].choice.structure, monoid):
         return [(output, (output,)) for output in group]
-    if sum(len(part.fields) for part in parts) > MOST_FIELDS:
-        half = len(group) // 2
-        return [*products(group[:half]), *products(group[half:])]
+    bins = _bins([len(part.fields) for part in parts])
+    if bins[-1]:
+        several = [
+            [output for output, (at, _) in zip(group, found, strict=True) if bins[at] == k] for k in range(bins[-1] + 1)
+        ]
+        return [one for some in several for one in products(some)]
     members = [(output.ops, place, project) for output, (place, project) in zip(group, found, strict=True)]
     key = ("product", *(id(output.ops) for output in group))
     ops: Ops = group[0].ops.built(key, lambda: product_ops(monoid, parts, members))
     return [(replace(group[0], name=name, ops=ops), tuple(group))]
+
+
+def _bins(widths: list[int]) -> list[int]:
+    """Which product each part goes to, so that none has more than `MOST_FIELDS`, unless one part alone has.
+
+    Outputs go where the part is that they read, so no partial is kept twice.
+
+    >>> _bins([3, 4, 2, 9, 1])
+    [0, 0, 1, 2, 3]
+    """
+    found: list[int] = []
+    width = 0
+    for fields in widths:
+        full = width > 0 and width + fields > MOST_FIELDS
+        found.append((found[-1] if found else 0) + full)
+        width = fields if full else width + fields
+    return found
 
 
 def _monoid(kept: list[Monoid], name: str) -> Monoid:

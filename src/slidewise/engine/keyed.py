@@ -88,8 +88,8 @@ class KeyedWindows:
         times = self.times(table)
         late = times <= self.watermark
         if not self.reach.at_once:
-            step = self.reach.step
-            late &= np.floor_divide(times, step) * step + self.reach.width <= self.watermark
+            for width, step in self.reach.steps:
+                late &= np.floor_divide(times, step) * step + width <= self.watermark
         return late
 
     def insert(self, table: pa.Table, origin: int, *, seeded: bool = False) -> None:
@@ -180,20 +180,18 @@ class KeyedWindows:
         return len(self.keys)
 
     def _next_step(self) -> int | None:
-        width, step = self.reach.width, self.reach.step
         if self.pending is None and not len(self.keys):
             return None
-        k = (self.watermark - width) // step + 1
+        oldest = self.watermark
         if self.pending is not None and not len(self.keys):
-            k = max(k, (int(self.times(self.pending).min()) - width) // step + 1)
-        return int(k * step + width)
+            oldest = max(oldest, int(self.times(self.pending).min()))
+        return int(min(((oldest - width) // step + 1) * step + width for width, step in self.reach.steps))
 
     def _applied_to(self) -> int:
         """Rows before this time are in the windows, or wait for what their windows look ahead to."""
         if self.reach.at_once:
             return self.watermark + 1
-        width, step = self.reach.width, self.reach.step
-        return int(((self.watermark - width) // step) * step + width)
+        return int(max((self.watermark - width) // step * step + width for width, step in self.reach.steps))
 
     def _answer(self, answer: bool, ledger: pa.Table | None) -> pa.Table | None:
         """Take the rows that are final; put them into the windows; what these answer."""
@@ -418,8 +416,9 @@ class KeyedWindows:
 
     def _needed_from(self, slots: Any) -> Any:
         """The position of the first row that a later answer of each slot covers; where rows are tracked."""
-        seen, step = self.keys.seen[slots], self.reach.row_step
-        first = (seen // step + 1) * step - self.reach.rows if self.reach.rows else seen
+        first = seen = self.keys.seen[slots]
+        for rows, step in self.reach.row_steps:
+            first = np.minimum(first, (seen // step + 1) * step - rows)
         for lane in self.carry.lanes if self.reach.measured else ():
             if lane.policy is not None or not self.plan.per_event:
                 first = np.minimum(first, seen - lane_rows(lane, slots))

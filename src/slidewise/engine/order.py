@@ -181,7 +181,7 @@ def bound_column(plan: Plan, values: Any, arrow: pa.DataType) -> pa.Array:
 
 def window_columns(plan: Plan, rows: Rows) -> dict[str, pa.Array]:
     """The columns that say which window a row is."""
-    bounds = (rows.starts, rows.ends, *([] if rows.fragments is None else [rows.fragments]))
+    bounds = [part for part in (rows.starts, rows.ends, rows.fragments) if part is not None]
     fields = plan.window_fields()
     return {field.name: bound_column(plan, part, field.type) for field, part in zip(fields, bounds, strict=True)}
 

@@ -45,11 +45,18 @@ class Plan:
     derived: Mapping[str, Derived]
     uses: tuple[Output, ...] = ()
     """What slide policies see (windows/policy.py) and frames are cut by: no columns of the result."""
+    labels: tuple[str, ...] = ()
+    """What the call names each window; empty for a window alone."""
 
     @property
     def per_event(self) -> bool:
         """True if every input row gets an answer; False if every window gets a row."""
         return self.windows[0].per_event
+
+    @property
+    def composite(self) -> bool:
+        """True if several windows have a step: there is a row wherever one of them ends."""
+        return not self.per_event and len(self.windows) > 1
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -126,7 +133,10 @@ class Plan:
         return fields
 
     def window_fields(self) -> list[pa.Field]:
-        """The columns that say which window a row is: of the type of `order`, or row numbers."""
+        """The columns that say which window a row is: of the type of `order`, or row numbers.
+
+        Where several windows end together there is no one start: each begins its own length before the end.
+        """
         arrow = pa.int64()
         if self.windows[0].by_time:
             arrow = self.types[self.order[0]]
@@ -135,7 +145,8 @@ class Plan:
             arrow = self.types[self.order[0]]
         first = self.windows[0]
         numbered = [pa.field(FRAGMENT, pa.int64())] if isinstance(first, Frame) and first.fragments else []
-        return [pa.field(START, arrow), pa.field(END, arrow), *numbered]
+        starts = [] if self.composite else [pa.field(START, arrow)]
+        return [*starts, pa.field(END, arrow), *numbered]
 
 
 def make_plan(
@@ -186,7 +197,8 @@ def make_plan(
             outputs.append(output)
             made.update({column.name: column for column in needed})
     windows_only = tuple(one for _, one in windows)
-    plan = Plan(tuple(outputs), windows_only, keys, orders, unit, dict(types), made, tuple(uses))
+    labels = tuple(label for label, _ in windows)
+    plan = Plan(tuple(outputs), windows_only, keys, orders, unit, dict(types), made, tuple(uses), labels)
     _refuse_collisions(plan, {} if plain else types)
     return plan
 
@@ -232,13 +244,32 @@ def _windows(given: object) -> list[tuple[str, Window]]:
             raise bad("window", one, "a window such as sw.trailing(100) or sw.trailing('5 min'), or a dict of them")
         if isinstance(given, Mapping) and (not isinstance(label, str) or not label):
             raise bad("window", label, "names of windows as non-empty strings")
-    stepped = [one for _, one in named if not one.per_event]
-    if stepped and len(named) > 1:
-        raise ArgumentError(
-            f"window={shown(given)}: expected one window where there is .every, tumbling, session or a frame (each has "
-            "rows of its own), or several per-event windows"
-        )
+    if len(named) > 1:
+        _refuse_strangers(given, [one for _, one in named])
     return [(label, _own(one)) for label, one in named]
+
+
+def _refuse_strangers(given: object, windows: list[Window]) -> None:
+    """Windows of one call have their answers at the same rows, or at ends along one axis."""
+    if all(one.per_event for one in windows):
+        return
+    for one in windows:
+        if not one.per_event and one.step is None:
+            raise ArgumentError(
+                f"window={shown(given)}: {one!r} has rows of its own, which no other window ends with; expected one "
+                "window, or several that all have a step, or all an answer per event: make a call for it"
+            )
+    if any(one.per_event for one in windows):
+        raise ArgumentError(
+            f"window={shown(given)}: some answer at every event, others once per step; expected all with .every (or "
+            "tumbling), or none: make two calls"
+        )
+    axes = sorted({one.axis for one in windows})
+    if len(axes) > 1:
+        raise ArgumentError(
+            f"window={shown(given)}: steps of {listed(axes)}, which have no end in common; expected all in rows, all "
+            "in time or all along the order: make a call for each"
+        )
 
 
 def _own(window: Window) -> Window:
@@ -278,7 +309,7 @@ def _refuse_named_bounds(windows: list[Window], plain: bool) -> None:
 
 
 def _refuse_collisions(plan: Plan, types: Mapping[str, Any]) -> None:
-    bounds = () if plan.per_event else tuple(field.name for field in plan.window_fields())
+    bounds = () if plan.per_event else tuple(dict.fromkeys((START, *(field.name for field in plan.window_fields()))))
     for name in () if plan.per_event else plan.by:
         if name in bounds:
             raise ArgumentError(f"by={name!r}: is the name of a column of the result; expected another name")

@@ -38,10 +38,10 @@ class Reach:
         So many of the newest rows of each key are in windows of rows that are yet to be answered.
     ahead, ahead_rows
         A row is answered once the watermark is so much further, and so many later rows of its key are there.
-    step
-        The distance between windows by time, if there is a row per window; else 0.
-    row_step
-        The same in rows; 1 for windows at every row.
+    steps
+        The length of each window by time, and the distance to the next, if there is a row per window.
+    row_steps
+        The same of windows of rows; the distance is 1 for windows at every row.
     at_once
         True if a row goes into the windows as soon as the watermark reaches it.
     numbers
@@ -56,8 +56,8 @@ class Reach:
     rows: int
     ahead: Any
     ahead_rows: int
-    step: Any
-    row_step: int
+    steps: tuple[tuple[Any, Any], ...]
+    row_steps: tuple[tuple[int, int], ...]
     at_once: bool
     numbers: bool
     measured: bool
@@ -83,8 +83,8 @@ def reach_of(plan: Plan, hold: int = 0) -> Reach:
         rows=max(by_rows),
         ahead=ahead,
         ahead_rows=hold + max((int(one.after) for one in around if not one.by_time), default=0),
-        step=0 if plan.per_event or session or not first.by_time else plan.in_units(first.step or 0),
-        row_step=1 if plan.per_event or first.by_time else int(first.step or 1),
+        steps=() if plan.per_event or session or not first.by_time else tuple(_steps(plan)),
+        row_steps=tuple((n, int(w.step or 1)) for n, w in zip(by_rows, plan.windows, strict=True) if n),
         at_once=plan.per_event or session or not first.by_time,
         numbers=not plan.per_event and not first.by_time,
         measured=bool(kept),
@@ -155,6 +155,10 @@ def _as_rows(plan: Plan, window: Window) -> bool:
     """True for a session or frame that is kept as rows: its totals have no bounded form."""
     whole = (output.choice.structure is Running for output in plan.of(window))
     return isinstance(window, Session | Frame) and not all(whole)
+
+
+def _steps(plan: Plan) -> list[tuple[Any, Any]]:
+    return [(plan.extent(window), plan.in_units(window.step or 0)) for window in plan.windows]
 
 
 def _behind(plan: Plan, window: Window) -> Any:

@@ -7,6 +7,8 @@ they compile, read the same columns and the user did not name their algorithm. M
 takes 0.5 to 0.8 of the time of sweeping each. A fixed number of rows stays with the blocked kernel, which has neither
 bounds to read nor windows to move, and took 0.3 to 0.6 of the time; tallies, policies and windows that look ahead keep
 loops of their own. Over whole columns `shared_jobs` runs it, where rows come in pieces engine/carry.py does.
+
+Windows with a step share by a `SharedPlan`, of rows as well as along integers and times (engine/composite.py).
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ def shared_work(plan: Plan) -> tuple[list[Shared], list[Output]]:
     """What is to be answered together over whole columns, and the outputs that are left."""
     groups: dict[Any, dict[int, list[Output]]] = {}
     for output in plan.outputs:
-        if _serves(output):
+        if _serves(output, plan.unit):
             key = (output.window.include_current, output.inputs, output.mask)
             groups.setdefault(key, {}).setdefault(id(output.window), []).append(output)
     found = [one for windows in groups.values() if len(windows) >= FEWEST for one in _joined(list(windows.values()))]
@@ -73,11 +75,11 @@ def shared_work(plan: Plan) -> tuple[list[Shared], list[Output]]:
     return found, [output for output in plan.outputs if id(output) not in taken]
 
 
-def _serves(output: Output) -> bool:
+def _serves(output: Output, unit: str | None) -> bool:
     window, choice, ops = output.window, output.choice, output.ops
-    if not isinstance(window, Trailing) or window.axis == "rows":
+    if not isinstance(window, Trailing) or (window.axis == "rows" if window.per_event else unit == "float"):
         return False
-    plain = window.per_event and window.ties == "apart" and window.coarse is None
+    plain = window.ties == "apart" and window.coarse is None
     swept = choice.structure in (TwoStacksLite, SubtractOnEvict) and not (choice.blocked or choice.tree or choice.asked)
     return plain and swept and ops.compiled and ops.tally is None
 
@@ -99,22 +101,23 @@ def _joined(windows: list[list[Output]]) -> list[Shared]:
 
 @dataclass(frozen=True)
 class Room:
-    """The answers of all windows of a `Shared`, one after the other in the same arrays, and as each window's own."""
+    """The answers of all windows of a `Shared`, each window's in arrays of its own."""
 
-    outs: tuple[Any, ...]
-    ok: Any
-    answers: list[Answers]
+    outs: tuple[tuple[Any, ...], ...]
+    ok: tuple[Any, ...]
+    joints: tuple[Output, ...]
+
+    @property
+    def answers(self) -> list[Answers]:
+        """As those of each window's joint output."""
+        return [Answers(*one) for one in zip(self.joints, self.outs, self.ok, strict=True)]
 
 
-def room_for(shared: Shared, length: int) -> Room:
-    """Room for an answer per row and window."""
-    many = len(shared.joints)
-    outs, ok = shared.ops.outputs(many * length), np.ones(many * length, dtype=np.bool_)
-    answers = []
-    for k, joint in enumerate(shared.joints):
-        mine = slice(k * length, (k + 1) * length)
-        answers.append(Answers(joint, tuple(out[mine] for out in outs), ok[mine]))
-    return Room(outs, ok, answers)
+def room_for(shared: Shared, length: int, wanted: Any = None) -> Room:
+    """Room for an answer per row and window; `wanted` says which are, None: all."""
+    outs = tuple(shared.ops.outputs(length) for _ in shared.joints)
+    ok = tuple(np.ones(length, dtype=np.bool_) if wanted is None else np.array(wanted) for _ in shared.joints)
+    return Room(outs, ok, shared.joints)
 
 
 def shared_jobs(
@@ -161,8 +164,8 @@ def _run(
     zeros = np.zeros(len(runs), dtype=np.int64)
     table = np.stack([zeros, zeros + 1, runs[:, 0], runs[:, 1], runs[:, 2], runs[:, 2], zeros], axis=1)
     parts = {name: columns[name].part(base, last) for name in shared.joints[0].needs}
-    outs, ok, apart = tuple(out[base:] for out in room.outs), room.ok[base:], int(arranged.starts[-1])
-    run_shared(shared, banks, parts, table, lo, last - base, outs, ok, apart)
+    outs = tuple(tuple(out[base:] for out in mine) for mine in room.outs)
+    run_shared(shared, banks, parts, table, lo, last - base, outs, tuple(ok[base:] for ok in room.ok))
 
 
 def run_shared(
@@ -172,9 +175,8 @@ def run_shared(
     table: Any,
     lo: Any,
     stride: int,
-    outs: tuple[Any, ...],
-    ok: Any,
-    apart: int,
+    outs: tuple[tuple[Any, ...], ...],
+    ok: tuple[Any, ...],
     *,
     answer: bool = True,
 ) -> None:
@@ -184,5 +186,5 @@ def run_shared(
     least = np.array([window.min_rows if answer else NEVER for window in shared.windows], dtype=np.int64)
     skip = 0 if shared.windows[0].include_current else 1
     scratch = (ops.columns(SLICE), np.zeros(SLICE, dtype=np.int64))
-    given = (values, validity(valid), valid is not None, table, skip, lo, stride, least, apart, outs, ok)
+    given = (values, validity(valid), valid is not None, table, skip, lo, stride, least, outs, ok)
     events_of(ops)(rows.cols, rows.regs, slices.cols, slices.regs, *scratch, *given)

@@ -23,6 +23,7 @@ from slidewise.errors import ArgumentError, bad, whole
 from slidewise.kernels.jit import Jit
 from slidewise.kernels.ops import Ops, compiled_ops, object_ops
 from slidewise.monoids.monoid import Monoid
+from slidewise.sharing.guard import Guard
 from slidewise.sharing.live import Answers
 from slidewise.sharing.parts import Parts
 from slidewise.sharing.values import check_types, entering
@@ -58,6 +59,7 @@ class DabaWindows:
         self.parts = Parts([monoid for monoid, _ in pairs], types)
         self.sizes = [size for _, size in pairs]
         self.seen = 0
+        self._guard = Guard()
         places = [place for place, _ in self.parts.found]
         self._queues = [
             _Queue(self._ops_of(monoid), [size for size, at in zip(self.sizes, places, strict=True) if at == place])
@@ -70,13 +72,17 @@ class DabaWindows:
         return [answers.tolist()[0] for answers in self.extend([value])]
 
     def extend(self, values: Any) -> list[Answers]:
-        """Many rows; each window's answer after every one of them."""
+        """Many rows; each window's answer after every one of them. O(1) per row and window.
+
+        What a user's lift or combine raises makes the windows of no more use (sharing/guard.py).
+        """
         column, valid = entering(values, self.parts.types)
         if valid is not None:
             row = valid.index(False)
             raise ArgumentError(f"values[{row}]=None: DABA windows take no nulls; expected a value, or SharedWindows")
         rows = len(column)
-        found = [queue.extend((column,), rows) for queue in self._queues]
+        with self._guard.changes():
+            found = [queue.extend((column,), rows) for queue in self._queues]
         self.seen += rows
         ends, ok = np.arange(self.seen - rows, self.seen) + 1, np.ones(rows, dtype=np.bool_)
         answers, taken = [], [0] * len(found)

@@ -40,7 +40,7 @@ def draw(plan: SharedPlan) -> str:
     Q1  max over 6 rows every 2: 3 partials
     Q2  max over 8 rows every 4: 4 partials
     """
-    names = [query.name or f"Q{number}" for number, query in enumerate(plan.queries, start=1)]
+    names = list(plan.names)
     edges = _some_edges(plan, PER_LINE * LINES + 1)
     lines, first = [_title(plan)], 0
     for at in range(0, min(len(edges), PER_LINE * LINES), PER_LINE):
@@ -61,8 +61,7 @@ def _title(plan: SharedPlan) -> str:
     length = f"{said(plan.composite, plan.axis)}{' rows' if plan.axis == 'rows' else ''}"
     title = f"composite slide of {length}, by {plan.slicing.name}: "
     if plan.listable:
-        common = sum(len(edge.answers) > 1 for edge in plan.edges)
-        title += f"{plan.partials:,} partials, {len(plan.edges):,} edges, {common:,} common"
+        title += f"{plan.partials:,} partials, {len(plan.edges):,} edges, {plan.common:,} common"
     else:
         title += f"at most {plan.partials:,} partials"
     title += f"; window of {plan.size:,} partials"

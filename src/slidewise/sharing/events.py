@@ -54,8 +54,10 @@ def build_events(ops: Ops) -> Any:
     """The loop for one monoid, compiled mode only.
 
     Answer j, of row i, covers rows ``[lo, i + 1 - skip)``; lo of window k is at ``lo[k * stride + j]``, its answer goes
-    to ``k * apart + j``, unless it is not `ok` from the start: then it is not wanted. `prefix` and `values` have SLICE
-    places, for the open slice: its prefixes, and the newest position with a value up to each of its rows.
+    to place j of ``outs[k]``, unless it is not `ok` there from the start: then it is not wanted. Windows have arrays of
+    their own, so that a column that is kept keeps no other alive, and none is too large for memory that was used before
+    (so this is compiled once per number of windows). `prefix` and `values` have SLICE places, for the open slice: its
+    prefixes, and the newest position with a value up to each of its rows.
     """
     insert, query = FlatFIT.steps(ops).insert, FlatFIT.ranges(ops, ops.jit).query
     lift_at, combine, load, store = ops.lift_at, ops.combine, ops.load, ops.store
@@ -76,7 +78,6 @@ def build_events(ops: Ops) -> Any:
         lo: Any,
         stride: int,
         min_rows: Any,
-        apart: int,
         outs: Any,
         ok: Any,
     ) -> None:
@@ -113,17 +114,17 @@ def build_events(ops: Ops) -> Any:
                 for k in range(len(min_rows)):
                     slice_of_lo = -1
                     count = 0
-                    least, bounds_at, answers_at = min_rows[k], k * stride + offset, k * apart + offset
+                    least, bounds_at, mine_outs, mine_ok = min_rows[k], k * stride + offset, outs[k], ok[k]
                     middle = identity
                     for i in range(max(row, asked), stop):
                         a = lo[bounds_at + i] + shift
-                        j = answers_at + i
+                        j = offset + i
                         last = i + shift - skip
                         has = values[last - begin] if last >= begin else earlier
-                        if not ok[j] or last + 1 - a < least:
-                            ok[j] = False
+                        if not mine_ok[j] or last + 1 - a < least:
+                            mine_ok[j] = False
                         elif has < a and not answers_empty:
-                            vacant(cols, outs, ok, j)
+                            vacant(cols, mine_outs, mine_ok, j)
                         elif a < begin:
                             mine = a >> SHIFT
                             if mine != slice_of_lo:
@@ -136,14 +137,14 @@ def build_events(ops: Ops) -> Any:
                                 p = combine(p, middle)
                             if last >= begin:
                                 p = combine(p, load(prefix, last - begin))
-                            answer(cols, outs, ok, j, p)
+                            answer(cols, mine_outs, mine_ok, j, p)
                         elif a == begin and last >= begin:
-                            answer(cols, outs, ok, j, load(prefix, last - begin))
+                            answer(cols, mine_outs, mine_ok, j, load(prefix, last - begin))
                         else:
                             p = identity
                             for at in range(a, last + 1):
                                 p = combine(p, load(cols, base + (at & mask)))
-                            answer(cols, outs, ok, j, p)
+                            answer(cols, mine_outs, mine_ok, j, p)
                 if stop + shift == begin + SLICE:
                     p = load(cols, base + ((stop + shift - 1) & mask))
                     for at in range(begin + SLICE - 2, begin - 1, -1):

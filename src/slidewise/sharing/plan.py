@@ -76,9 +76,9 @@ class SharedPlan:
         self.ends = tuple(Beat(span.step, span.phase) for span in self.spans)
         self.composite = math.lcm(*(query.step for query in self.queries))
 
-    @property
+    @cached_property
     def longest(self) -> int:
-        """The longest range; O(q)."""
+        """The longest range; O(spans), once."""
         return max(span.length for span in self.spans)
 
     @property
@@ -110,6 +110,42 @@ class SharedPlan:
             for at in positions((Beat(query.step, query.phase),), first, last):
                 due.setdefault(int(at), []).append(number)
         return tuple(Edge(at, at in cuts, tuple(due.get(at, ()))) for at in sorted(cuts | set(due)))
+
+    @cached_property
+    def common(self) -> int:
+        """How many edges of a listed composite slide are common: more than one query has a slice or a window end there.
+
+        >>> import slidewise as sw
+        >>> largest = sw.Monoid(identity=float("-inf"), combine=max, name="max")
+        >>> SharedPlan([Query(largest, 5, 4), Query(largest, 9, 12)]).common  # 3 and 12: only at 12 are both answered
+        2
+        """
+        marks = []
+        for number, span in enumerate(self.spans):
+            query = self.queries[self.span_of.index(number)]
+            mine = {*self.slicing.beats(query), Beat(span.step, span.phase)}
+            marks += [positions(mine, 0, self.composite)] * min(2, self.span_of.count(number))
+        _, counts = np.unique(np.concatenate(marks), return_counts=True)
+        return int((counts > 1).sum())
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What drawings call the queries: their names, or ``Q1``, ``Q2``, ... by number; no two alike.
+
+        >>> import slidewise as sw
+        >>> largest = sw.Monoid(identity=float("-inf"), combine=max, name="max")
+        >>> SharedPlan([Query(largest, 5, name="Q2"), Query(largest, 6), Query(largest, 7)]).names
+        ('Q2', 'Q2_', 'Q3')
+        """
+        taken = {query.name for query in self.queries if query.name is not None}
+        found = []
+        for number, query in enumerate(self.queries, start=1):
+            name = query.name or f"Q{number}"
+            while query.name is None and name in taken:
+                name += "_"
+            taken.add(name)
+            found.append(name)
+        return tuple(found)
 
     @cached_property
     def partials(self) -> int:
@@ -171,6 +207,10 @@ def _checked(queries: Iterable[Query]) -> tuple[Query, ...]:
     for query in found:
         if not isinstance(query, Query):
             raise bad("queries", query, "Query values, e.g. Query(monoid, 6, 2)")
+    named = [query.name for query in found if query.name is not None]
+    for name in named:
+        if named.count(name) > 1:
+            raise ArgumentError(f"queries: {named.count(name)} are named {name!r}; expected each name once, or none")
     axes = {query.axis for query in found}
     if len(axes) > 1:
         raise ArgumentError(f"queries: by {listed(sorted(axes))}; expected all by rows, or all along the same times")

@@ -35,7 +35,7 @@ class Query:
     along
         ``"order"``: `range` and `slide` are integers in whatever unit times are given, not rows.
     name
-        What drawings call it; None: its number in the plan.
+        What drawings call it, once in a plan; None: its number there.
 
     >>> import slidewise as sw
     >>> largest = sw.Monoid(identity=float("-inf"), combine=max, name="max")

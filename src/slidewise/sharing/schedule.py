@@ -6,12 +6,14 @@
     due              after the first two: the windows that end at 7, and so on
 
 For a slice that no event fell into nothing is kept, so a silence costs nothing, and windows without an event are left
-out. An event may come late inside its stretch between two edges: slices and windows are the same. O(log n) per event
-and answer, with NumPy, and O(beats) per event where cuts are denser than events.
+out. An event may come late inside its stretch between two edges: slices and windows are the same. An event alone costs
+O(log n) for each beat and span that it passes, however long the plan is; many at once O(log n) per event and answer,
+with NumPy, and O(beats) per event where cuts are denser than events.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +23,10 @@ import numpy as np
 from slidewise.errors import LateEventError
 from slidewise.sharing.plan import SharedPlan, Span, positions
 from slidewise.sharing.query import said
+from slidewise.sharing.rhythm import Growing, Rhythm
 from slidewise.sharing.slicing import Beat
+
+NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -44,51 +49,80 @@ class Schedule:
     def __init__(self, plan: SharedPlan) -> None:
         self.plan = plan
         self._marks = tuple(sorted({*plan.cuts, *(() if _all_cut(plan) else plan.ends)}))
-        self._closing = [_always_cut(span, plan.cuts) for span in plan.spans]
+        self._marked, self._cut = Rhythm(self._marks), Rhythm(plan.cuts)
+        self._lengths = np.array([span.length for span in plan.spans])
+        self._closing = np.array([_always_cut(span, plan.cuts) for span in plan.spans])
         self._answered: list[int | None] = [None] * len(plan.spans)
+        self._ends: list[tuple[int, int]] = []
+        """A heap of the next end of each span that was not looked at yet."""
         self._mark: int | None = None
         """The newest edge that some event or `advance` has reached."""
         self._newest: int | None = None
         """The mark of the newest event."""
-        self._begins = np.zeros(0, dtype=np.int64)
+        self._begins = Growing()
         """Where the slices begin that some window to come may hold, the first of them number `_first`."""
         self._first = 0
 
     def slices(self, x: Any) -> tuple[Any, Any, int]:
         """For each event its slice's number and its mark; and how many slices the final aggregator must hold."""
-        marks, begins = last_before(self._marks, x), last_before(self.plan.cuts, x)
-        self._refuse_late(x, marks)
-        known = self._begins[-1] if len(self._begins) else None
+        marks, begins = self._placed(x)
+        known = self._begins.values
         new = np.ones(len(x), dtype=np.bool_)
         new[1:] = begins[1:] != begins[:-1]
-        if len(x) and known is not None and begins[0] == known:
+        if len(x) and len(known) and begins[0] == known[-1]:
             new[0] = False
-        numbers = self._first + len(self._begins) - 1 + np.cumsum(new)
-        self._begins = np.concatenate([self._begins, begins[new]])
-        fresh = self._begins[len(self._begins) - int(new.sum()) :]
-        oldest = np.searchsorted(self._begins, fresh - self.plan.longest)
-        ranks = np.arange(len(self._begins) - len(fresh), len(self._begins))
-        need = int((ranks - oldest + 1).max(initial=0))
+        numbers = self._first + len(known) - 1 + np.cumsum(new)
+        fresh = begins[new]
+        self._begins.append(fresh)
+        known = self._begins.values
+        oldest = np.searchsorted(known, fresh - self.plan.longest)
+        need = int((np.arange(len(known) - len(fresh), len(known)) - oldest + 1).max(initial=0))
         return numbers, marks, need
 
     def due(self, marks: Any, now: int) -> Due:
-        """What is due by `now`, after events of these marks; each end once in a stream's life."""
+        """What is due by `now`, after events of these marks; each end once in a stream's life.
+
+        O(log spans) for each span that has an end since the last call, and O(log slices) per answer.
+        """
         held = marks[np.append(True, marks[1:] != marks[:-1])] if len(marks) else marks
         if self._newest is not None:
             held = np.append(self._newest, held)
-        found = [self._span_due(number, span, held, now) for number, span in enumerate(self.plan.spans)]
-        spans = np.repeat(np.arange(len(found)), [len(ends) for ends in found])
-        ends = np.concatenate(found)
+        passed = self._passed(now)
+        found = [self._span_due(number, self.plan.spans[number], held, now) for number in passed]
+        spans = np.repeat(np.array(passed, dtype=np.int64), [len(ends) for ends in found])
+        ends = np.concatenate(found) if found else NONE
         order = np.lexsort((spans, ends))
         spans, ends = spans[order], ends[order]
-        lengths = np.array([span.length for span in self.plan.spans])
-        starts = self._first + np.searchsorted(self._begins, ends - lengths[spans])
+        starts = self._first + np.searchsorted(self._begins.values, ends - self._lengths[spans])
         if len(marks):
             self._newest = int(marks[-1])
-        reached = int(last_before(self._marks, np.array([now]))[0])
+        reached = self._marked.upto(now)
         self._mark = reached if self._mark is None else max(self._mark, reached)
         self._forget()
         return Due(spans, ends, np.searchsorted(marks, ends), starts, self._shuts(spans, ends))
+
+    def _placed(self, x: Any) -> tuple[Any, Any]:
+        """The mark and the beginning of the slice of each event; late ones are refused before anything changes."""
+        if len(x) == 1 and (self._mark is None or int(x[0]) >= self._mark):
+            at = int(x[0])
+            return np.array([self._marked.upto(at)]), np.array([self._cut.upto(at)])
+        marks = last_before(self._marks, x)
+        self._refuse_late(x, marks)
+        return marks, last_before(self.plan.cuts, x)
+
+    def _passed(self, now: int) -> list[int]:
+        """The spans that have an end by `now` which no call before had."""
+        if not self._ends:
+            passed = list(range(len(self.plan.spans)))
+        else:
+            passed = []
+            while self._ends and self._ends[0][0] <= now:
+                passed.append(heapq.heappop(self._ends)[1])
+        for number in passed:
+            span = self.plan.spans[number]
+            last = (now - span.phase) // span.step
+            heapq.heappush(self._ends, (span.phase + span.step * (last + 1), number))
+        return sorted(passed)
 
     def _span_due(self, number: int, span: Span, held: Any, now: int) -> Any:
         """The ends by `now` of windows that hold one of these marks, less those answered before."""
@@ -107,7 +141,7 @@ class Schedule:
         return span.phase + span.step * (np.repeat(first, counts) + nth)
 
     def _shuts(self, spans: Any, ends: Any) -> Any:
-        shut = np.array(self._closing)[spans]
+        shut = self._closing[spans]
         if not shut.all():
             rest = np.nonzero(~shut)[0]
             shut[rest] = last_before(self.plan.cuts, ends[rest]) == ends[rest]
@@ -122,12 +156,13 @@ class Schedule:
             raise LateEventError(f"time={time}: lies before the edge {edge}, which was passed; expected times in order")
 
     def _forget(self) -> None:
-        """Drop what no window to come can hold; O(1) on average."""
+        """Drop what no window to come can hold; O(log slices)."""
         if self._mark is None:
             return
-        gone = int(np.searchsorted(self._begins, self._mark - self.plan.longest))
-        if gone > len(self._begins) - gone and gone < len(self._begins):
-            self._begins, self._first = self._begins[gone:].copy(), self._first + gone
+        known = self._begins.values
+        gone = min(int(np.searchsorted(known, self._mark - self.plan.longest)), max(0, len(known) - 1))
+        self._begins.drop(gone)
+        self._first += gone
 
 
 def last_before(beats: Iterable[Beat], x: Any) -> Any:

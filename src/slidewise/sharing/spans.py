@@ -65,6 +65,11 @@ class SpanWindows:
         self._cycle = Cycle(plan) if counted and plan.axis == "rows" and plan.listable else None
         self._schedule = Schedule(plan)
         self._state = self._integers([0, 0, 0] if self._cycle else [-1, 0, 0])
+        self.listed: tuple[Any, ...] = ()
+        """The composite slide as the loop takes it, made once: a row must not cost the length of the plan."""
+        if self._cycle is not None:
+            parts = (self._cycle.lengths, self._cycle.cuts, self._cycle.firsts, self._cycle.counts)
+            self.listed = tuple(self._integers(part) for part in parts)
 
     def rows(self, inputs: tuple[Any, ...], valid: Any, rows: int) -> Found:
         """The next rows of a stream that counts them, and all that is due after the last of them."""
@@ -76,9 +81,8 @@ class SpanWindows:
         spans, ends = cycle.due(self.seen - rows, self.seen)
         partials, ok = self._room(len(ends))
         kernel = ops.built((final.key, "cycle"), lambda: build_cycle(ops, final.steps()))
-        given = (self._integers(part) for part in (cycle.lengths, cycle.cuts, cycle.firsts, cycle.counts))
-        kernel(final.cols, final.R, self._held, self._state, inputs, self._mask(valid), valid is not None, rows, *given,
-               partials, ok)  # fmt: skip
+        kernel(final.cols, final.R, self._held, self._state, inputs, self._mask(valid), valid is not None, rows,
+               *self.listed, partials, ok)  # fmt: skip
         return Found(spans, ends, partials, ok)
 
     def at(self, inputs: tuple[Any, ...], valid: Any, x: Any, now: int) -> Found:

@@ -25,7 +25,7 @@ class StagedSpans:
     def __init__(self, plan: FactorPlan, ops: Ops) -> None:
         self.plan = plan
         self.ops = ops
-        fed: Ops = ops.built("fed partials", lambda: replace(ops, lift_at=ops.load, _built={}))
+        fed = fed_partials(ops)
         self._stages = []
         for stage in plan.stages:
             shared, mine = plan.stage_plan(stage), fed if stage.source else ops
@@ -60,6 +60,12 @@ class StagedSpans:
         partials = tuple(_joined(list(parts)) for parts in columns)
         return Found(spans, np.concatenate([ends for *_, ends in asked]), partials,
                      np.concatenate([ok for _, ok, _ in asked]))  # fmt: skip
+
+
+def fed_partials(ops: Ops) -> Ops:
+    """The same functions for inputs that are lifted already; made once."""
+    fed: Ops = ops.built("fed partials", lambda: replace(ops, lift_at=ops.load, _built={}))
+    return fed
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -106,7 +106,7 @@ class Frame:
     def _keys(self, windows: pa.Table) -> list[str]:
         """The keys of a table of windows: they come before what says which window it is."""
         names: list[str] = windows.column_names
-        return names[: names.index(START)]
+        return names[: names.index(START if START in names else END)]
 
     def _dtype(self, names: Sequence[str]) -> Any:
         """The pandas dtype of the first of these columns; None if there is none."""

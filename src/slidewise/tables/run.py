@@ -22,6 +22,7 @@ from slidewise.engine.columns import Column, to_arrow
 from slidewise.engine.order import window_columns
 from slidewise.engine.plan import Plan
 from slidewise.engine.steps import run_steps
+from slidewise.kernels.gather import backwards, taken
 
 Source = Callable[[str], pa.ChunkedArray | Column]
 """Gives a column by name: an Arrow one, or Python objects of no Arrow type."""
@@ -75,7 +76,7 @@ def slide_events(plan: Plan, source: Source, length: int, threads: int | None, p
     """A result per output, one answer per row in the rows' own order."""
     arranged, columns = _prepare(plan, source, length, presorted)
     answers = run_events(plan, columns, arranged, threads)
-    return _results(answers, None if arranged.rows is None else _backwards(arranged.rows), threads)
+    return _results(answers, None if arranged.rows is None else backwards(arranged.rows), threads)
 
 
 def slide_steps(
@@ -130,13 +131,6 @@ def _arrow(column: Any) -> Any:
     return pa.chunked_array([pa.array(column.values)]) if isinstance(column, Column) else column
 
 
-def _backwards(rows: Any) -> Any:
-    """Where each row went, of where each came from."""
-    places = np.empty_like(rows)
-    places[rows] = np.arange(len(rows), dtype=rows.dtype)
-    return places
-
-
 def _results(answers: list[Answers], places: Any, threads: int | None) -> list[Result]:
     """The answers in the rows' own order: row i's is at `places[i]`; None if they are in order.
 
@@ -160,15 +154,13 @@ def _result(answers: Answers, places: Any, spare: Any) -> tuple[Result, Any]:
     outs, ok, output = answers.outs, answers.ok, answers.output
     if places is not None:
         ok = ok if ok.all() else _taken(ok, places, None)
-        taken = _taken(outs[0], places, spare)
+        first = _taken(outs[0], places, spare)
         spare = outs[0]
-        outs = (taken, *(_taken(out, places, None) for out in outs[1:]))
+        outs = (first, *(_taken(out, places, None) for out in outs[1:]))
     return Result(output.name, outs, ok, output.arrow, output.ops.packed, output.columns), spare
 
 
 def _taken(values: Any, places: Any, spare: Any) -> Any:
     if isinstance(values, list):
         return [values[place] for place in places.tolist()]
-    fits = isinstance(spare, np.ndarray) and spare.dtype == values.dtype and spare.shape == values.shape
-    out = spare if fits and len(places) == len(values) else None
-    return np.take(values, places, axis=0, mode="clip", out=out)  # every place is inside: not to look is twice as fast
+    return taken(values, places, spare)

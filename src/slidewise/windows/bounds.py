@@ -230,6 +230,42 @@ def step_bounds() -> Any:
 
 
 @functools.cache
+def merged_ends() -> Any:
+    """Kernel: where some of several windows end, run by run; how many places these are.
+
+    Window k has the answers from number `at[k]` on, `counts[k, r]` of them in run r, with ascending `ends`. Answer j is
+    at ``place[j]`` of the ends of all; `order` has the answers as they come. O(windows) per end.
+    """
+
+    def merged_ends(ends: Any, at: Any, stop: Any, counts: Any, place: Any, order: Any, run: Any, when: Any) -> int:
+        n = 0
+        j = 0
+        for r in range(counts.shape[1]):
+            for k in range(len(at)):
+                stop[k] = at[k] + counts[k, r]
+            while True:
+                first = -1
+                for k in range(len(at)):
+                    if at[k] < stop[k] and (first < 0 or ends[at[k]] < ends[first]):
+                        first = at[k]
+                if first < 0:
+                    break
+                end = ends[first]
+                for k in range(len(at)):
+                    if at[k] < stop[k] and ends[at[k]] == end:
+                        place[at[k]] = n
+                        order[j] = at[k]
+                        j += 1
+                        at[k] += 1
+                run[n] = r
+                when[n] = end
+                n += 1
+        return n
+
+    return kernel(merged_ends)
+
+
+@functools.cache
 def session_bounds() -> Any:
     """Kernel: the sessions that end before `upto`; all of them if that is `forever`.
 
