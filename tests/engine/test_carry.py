@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.engine.answers import Answers, answers_to_arrow
-from slidewise.engine.carry import Carry, Runs
+from slidewise.engine.carry import Carry
 from slidewise.engine.columns import to_column
 from slidewise.engine.order import FOREVER
 from slidewise.engine.plan import Plan, make_plan
+from slidewise.engine.runs import Runs
 from slidewise.errors import ArgumentError
 from slidewise.swag import ALGORITHMS
 from tests.affine import AFFINE

@@ -10,9 +10,10 @@ import pytest
 
 import slidewise as sw
 from slidewise.engine.answers import answers_to_arrow
-from slidewise.engine.carry import Carry, Runs
+from slidewise.engine.carry import Carry
 from slidewise.engine.columns import Column, frozen
 from slidewise.engine.plan import make_plan
+from slidewise.engine.runs import Runs
 
 SECOND = 1_000_000
 TYPES = {"t": pa.timestamp("us"), "x": pa.int64()}

@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.engine.answers import answers_to_arrow
-from slidewise.engine.carry import Carry, Runs
+from slidewise.engine.carry import Carry
 from slidewise.engine.composite import shared_plan
 from slidewise.engine.order import forever
 from slidewise.engine.plan import make_plan
+from slidewise.engine.runs import Runs
 from slidewise.engine.shared import shared_work
 from slidewise.errors import ArgumentError
 from tests.golden import MONOIDS

@@ -14,9 +14,10 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.engine.carry import Carry, Runs
+from slidewise.engine.carry import Carry
 from slidewise.engine.columns import Column, frozen
 from slidewise.engine.plan import make_plan
+from slidewise.engine.runs import Runs
 from slidewise.swag import ALGORITHMS
 from tests.catalogue import in_normal_run
 

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 import slidewise as sw
 from slidewise.engine.answers import answers_to_arrow
-from slidewise.engine.carry import Carry, Runs
+from slidewise.engine.carry import Carry
 from slidewise.engine.plan import make_plan
 from slidewise.engine.policies import PIECE, Enforcer
+from slidewise.engine.runs import Runs
 from slidewise.errors import ArgumentError
 from tests.containers import TABLES, Container
 from tests.policies import (

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import slidewise as sw
 from slidewise.engine import batch, shared
 from slidewise.engine.answers import answers_to_arrow
-from slidewise.engine.carry import Carry, Runs
+from slidewise.engine.carry import Carry
 from slidewise.engine.plan import make_plan
+from slidewise.engine.runs import Runs
 from tests.golden import MONOIDS
 from tests.same import assert_same
 

@@ -11,8 +11,9 @@ import pytest
 
 import slidewise as sw
 from slidewise.engine.answers import answers_to_arrow
-from slidewise.engine.carry import Carry, Runs
+from slidewise.engine.carry import Carry
 from slidewise.engine.plan import Plan, make_plan
+from slidewise.engine.runs import Runs
 from slidewise.engine.totals import begin_with, totals_of
 
 # Joined (count, sum, stddev share their work), of two fields, and one that does not commute.

@@ -8,70 +8,30 @@ of the sweep; per call a few NumPy passes over the runs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from slidewise.engine.answers import Answers, Rows, apart, inputs_of, sweep
+from slidewise.engine.carry_shared import SharedHops, SharedLanes
 from slidewise.engine.columns import Column, frozen
-from slidewise.engine.composite import Bounds, Together, cuts_of, room_for_steps, run_hops, together
+from slidewise.engine.composite import Bounds, together
 from slidewise.engine.framing import Framer
 from slidewise.engine.joint import joined
 from slidewise.engine.order import forever
 from slidewise.engine.output import Output
 from slidewise.engine.plan import Plan
 from slidewise.engine.policies import Enforcer
-from slidewise.engine.shared import Shared, room_for, run_shared, shared_work
+from slidewise.engine.runs import Asked, Runs, whole_groups
+from slidewise.engine.shared import shared_work
 from slidewise.engine.steps import whole_steps
 from slidewise.engine.whole import lengths_of, peers
 from slidewise.frames.kind import Frame
 from slidewise.kernels.registers import HEAD, OWN, TAIL
-from slidewise.sharing.events import banks_of, places_for
-from slidewise.sharing.hops import hop_banks
 from slidewise.swag.bank import Bank
 from slidewise.windows import bounds
 from slidewise.windows.policy import DataWindow
 from slidewise.windows.window import Around, Between, Expanding, Session, Trailing, Window
-
-
-@dataclass(frozen=True)
-class Runs:
-    """Stretches of rows of one key each, in order: run r is rows `[starts[r], starts[r + 1])`.
-
-    `slots` says whose window it continues; `fresh` True begins that slot anew. A key has at most one run per call.
-    """
-
-    slots: Any
-    fresh: Any
-    starts: Any
-
-    def __len__(self) -> int:
-        return len(self.slots)
-
-
-def whole_groups(times: Any, starts: Any, counts: Any) -> Any:
-    """The first `counts` rows of each run, less those whose time some row after them shares."""
-    if not len(times):
-        return counts
-    new = np.append(True, times[1:] != times[:-1])
-    new[starts[:-1][starts[:-1] < len(times)]] = True
-    begins = np.maximum.accumulate(np.where(new, np.arange(len(times)), 0))
-    first, last = starts[:-1], starts[1:]
-    at = first + counts
-    return np.where(at < last, begins[np.minimum(at, len(times) - 1)] - first, counts)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The older ends `lo` of the answers asked; for each run its rows, its first answer, and which rows stay."""
-
-    lo: Any = None
-    begin: Any = None
-    end: Any = None
-    first: Any = None
-    keep: Any = None
-    wanted: Any = None
 
 
 class Carry:
@@ -452,90 +412,3 @@ class Lane:
             sweep(output, bank, 0, inputs_of(output, columns), lo, hi, table, outs, ok, answer=answer)
             found.append(Answers(output, outs, ok))
         return apart(self.outputs, self.work, found)
-
-
-class SharedLanes:
-    """Outputs of several windows that share their slices (engine/shared.py); their lanes keep the bounds."""
-
-    def __init__(self, shared: Shared, lanes: list[Lane]) -> None:
-        self.shared = shared
-        self.lanes = [lane for window in shared.windows for lane in lanes if lane.window is window]
-        self.banks = banks_of(shared.ops)
-
-    @property
-    def all_banks(self) -> list[Bank]:
-        """Everything that has a slot per key."""
-        return list(self.banks)
-
-    def add_slot(self) -> None:
-        for bank in self.all_banks:
-            bank.add()
-
-    def copy(self, sources: Any, targets: Any) -> None:
-        """Have slots hold what others hold."""
-        for bank in self.all_banks:
-            for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
-                bank.copy(source, target)
-
-    def events(self, columns: dict[str, Column], runs: Runs, answer: bool) -> list[Answers]:
-        """The answers of all windows for the rows that their lanes were just asked for."""
-        asked = [lane.asked for lane in self.lanes]
-        one, keep, many = asked[0], np.minimum.reduce([mine.keep for mine in asked]), len(asked[0].lo)
-        lo = np.concatenate([mine.lo for mine in asked])
-        room = room_for(self.shared, many, one.wanted)
-        run = np.repeat(np.arange(len(runs)), one.end - one.begin)
-        need = one.end - keep
-        oldest = np.minimum.reduce([mine.lo for mine in asked])
-        np.maximum.at(need, run, (one.begin - one.first)[run] + np.arange(many) + 1 - oldest)
-        for bank, places in zip(self.banks, places_for(need), strict=True):
-            bank.compact()
-            bank.reserve_all(runs.slots, places)
-        fresh = np.asarray(runs.fresh, dtype=np.int64)
-        table = np.stack([runs.slots, fresh, one.begin, one.begin, one.end, keep, one.first - one.begin], axis=1)
-        run_shared(self.shared, self.banks, columns, table, lo, many, room.outs, room.ok, answer=answer)
-        members = [output for several in self.shared.members for output in several]
-        return apart(members, list(zip(self.shared.joints, self.shared.members, strict=True)), room.answers)
-
-
-class SharedHops:
-    """Outputs of several windows with a step that a shared plan answers (engine/composite.py)."""
-
-    def __init__(self, plan: Plan, shared: Shared) -> None:
-        self.shared = shared
-        self.banks = hop_banks(shared.ops)
-        self.cuts = cuts_of(plan, shared)
-        self.mine = [number for number, window in enumerate(plan.windows) if any(window is w for w in shared.windows)]
-
-    @property
-    def all_banks(self) -> list[Bank]:
-        """Everything that has a slot per key."""
-        return list(self.banks)
-
-    def add_slot(self) -> None:
-        for bank in self.all_banks:
-            bank.add()
-
-    def copy(self, sources: Any, targets: Any) -> None:
-        """Have slots hold what others hold."""
-        for bank in self.all_banks:
-            for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
-                bank.copy(source, target)
-
-    def steps(
-        self,
-        columns: dict[str, Column],
-        times: Any,
-        runs: Runs,
-        found: list[Bounds],
-        rows: Together,
-        keep: Any,
-        answer: bool,
-    ) -> list[Answers]:
-        """The answers of its windows that are due, among the rows of all."""
-        room, none = room_for_steps(self.shared, self.mine, found, rows), np.zeros(len(runs), dtype=np.int64)
-        fresh = np.asarray(runs.fresh, dtype=np.int64)
-        table = np.stack([runs.slots, fresh, runs.starts[:-1], runs.starts[1:], none, none, keep], axis=1)
-        given = (self.shared, self.banks, self.cuts, columns, times, table, self.mine, found, rows, room)
-        run_hops(*given, answer=answer)
-        members = [output for several in self.shared.members for output in several]
-        return apart(members, list(zip(self.shared.joints, self.shared.members, strict=True)), room.answers)

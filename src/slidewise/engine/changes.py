@@ -20,12 +20,12 @@ import pyarrow.compute as pc
 from slidewise.engine.answers import with_answers
 from slidewise.engine.arrange import key_codes
 from slidewise.engine.arrivals import Stretches, stretches
-from slidewise.engine.carry import Runs
 from slidewise.engine.keyed import NO_RUNS, NO_TIMES, KeyedWindows
 from slidewise.engine.keys import BEGINNING, key_of, values_of
 from slidewise.engine.order import forever
 from slidewise.engine.origins import ORIGIN, ROW
 from slidewise.engine.plan import CLOSED, START, Plan
+from slidewise.engine.runs import Runs
 from slidewise.frames.kind import Frame, Silence
 
 OP, VERSION = "op", "version"

@@ -24,7 +24,7 @@ import pyarrow as pa
 from slidewise.engine.answers import Answers, Rows, with_answers
 from slidewise.engine.arrange import times_of
 from slidewise.engine.arrivals import TIE, Stretches, stretches
-from slidewise.engine.carry import Carry, Runs, whole_groups
+from slidewise.engine.carry import Carry
 from slidewise.engine.keys import BEGINNING, Keys
 from slidewise.engine.memory import (
     GONE,
@@ -41,6 +41,7 @@ from slidewise.engine.order import forever, window_columns
 from slidewise.engine.origins import ORIGIN, ROW, WAITS, Origins
 from slidewise.engine.plan import CLOSED, Plan
 from slidewise.engine.reach import reach_of
+from slidewise.engine.runs import Runs, whole_groups
 from slidewise.errors import SnapshotError
 
 __all__ = ["BEGINNING", "HIDDEN", "NO_RUNS", "NO_TIMES", "TIE", "KeyedWindows", "Ledger"]

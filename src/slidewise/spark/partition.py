@@ -14,11 +14,12 @@ import pyarrow.compute as pc
 from slidewise.engine.answers import Answers, Rows, answers_to_arrow
 from slidewise.engine.arrange import Arranged, key_codes, one_zero
 from slidewise.engine.batch import run_events
-from slidewise.engine.carry import Carry, Runs
+from slidewise.engine.carry import Carry
 from slidewise.engine.columns import frozen, to_column
 from slidewise.engine.keys import key_of, values_of
 from slidewise.engine.order import forever, order_values, window_columns
 from slidewise.engine.plan import Plan
+from slidewise.engine.runs import Runs
 from slidewise.engine.steps import run_steps
 from slidewise.engine.totals import begin_with, totals_of
 from slidewise.errors import ArgumentError
