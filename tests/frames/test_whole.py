@@ -278,7 +278,7 @@ TABLE = pa.table({"x": [1.0, 2.0], "s": ["a", "b"], "t": pa.array([0, 1], pa.tim
         (sw.frames.session("1 s"), {}, "order=None"),
         (sw.frames.session(1), {"order": "t"}, "needs an integer or float column"),
         (sw.frames.delta("x", 1, max_duration="1 s"), {"order": "x"}, "goes by time"),
-        ({"a": sw.frames.delta("x", 1), "b": sw.trailing(2)}, {}, "a frame"),
+        ({"a": sw.frames.delta("x", 1), "b": sw.trailing(2)}, {}, "has rows of its own"),
     ],
 )
 def test_what_does_not_fit_the_data_is_said(kind: Any, options: dict[str, Any], said: str) -> None:
