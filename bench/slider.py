@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 SPLITS = 20
 CHANGES = (1, 2, 5)
 """Splits per slide: 5, 10 and 25 % of the window."""
-LEAST = 33.0
+LEAST = 32.0
 """Seconds that recomputing is sized to take."""
 TIMES = 2
 """Slides of one split that are timed."""

@@ -154,9 +154,9 @@ def run_cases(
 ) -> None:
     """All three, each a table of the report."""
     small = 100 if quick else 1
-    _twitter(spark, place / "twitter", 4_000 // small, report, tell)
-    _glasnost(spark, place / "glasnost", 18_000 // small, report, tell)
-    _netsession(spark, place / "netsession", 100_000 // small, report, tell)
+    _twitter(spark, place / "twitter", 3_000 // small, report, tell)
+    _glasnost(spark, place / "glasnost", 15_000 // small, report, tell)
+    _netsession(spark, place / "netsession", 80_000 // small, report, tell)
 
 
 def _compared(

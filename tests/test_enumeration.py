@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import os
 import random
 import uuid
 from collections.abc import Callable, Iterable
@@ -431,6 +432,8 @@ def _streamed(spark: Any, place: Path, aggregates: list[Aggregate], algorithm: s
     pq.write_table(TABLE.slice(0, 90), place / "in" / "0.parquet")
     last = pa.Table.from_pylist([{"key": "z", "ts": EPOCH + dt.timedelta(days=1)}], schema=TABLE.schema)
     pq.write_table(pa.concat_tables([TABLE.slice(90), last]), place / "in" / "1.parquet")
+    for number in range(2):
+        os.utime(place / "in" / f"{number}.parquet", (1_000_000_000 + number,) * 2)  # Spark reads the oldest first
     stream = spark.readStream.schema(spark.createDataFrame(TABLE).schema).option("maxFilesPerTrigger", 1)
     events = stream.parquet(str(place / "in"))
     out = sw.slide(events, aggregates, WINDOWS, by="key", order="ts", lateness="1 h", algorithm=algorithm)
