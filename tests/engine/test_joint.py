@@ -41,7 +41,7 @@ def test_no_partial_is_kept_twice_however_many_fields_there_are(names: list[str]
     assert all(len(joint.ops.fields) <= max(MOST_FIELDS, len(members[0].ops.fields)) for joint, members in work)
 
 
-@pytest.mark.parametrize("names", orders()[2:3], ids=lambda names: "-".join(names[:3]))
+@pytest.mark.parametrize("names", orders(), ids=lambda names: "-".join(names[:3]))
 def test_windows_that_share_keep_no_partial_twice(names: list[str]) -> None:
     aggregates = [getattr(sw, name)("x") for name in names]
     plan = make_plan(TYPES, aggregates, WINDOWS, order="t")
@@ -50,6 +50,12 @@ def test_windows_that_share_keep_no_partial_twice(names: list[str]) -> None:
     kept, _ = shared_parts([output.ops.monoid for output in plan.outputs[: len(names)]])
     fields = {output.ops.monoid: len(output.ops.fields) for output in plan.outputs}
     assert sum(len(one.ops.fields) for one in shared) == sum(fields[monoid] for monoid in kept)
+
+
+@pytest.mark.slow  # half a minute of compiling; fewer outputs are in test_shared.py
+@pytest.mark.parametrize("names", orders()[2:3], ids=lambda names: "-".join(names[:3]))
+def test_many_outputs_of_windows_that_share_answer_as_each_alone(names: list[str]) -> None:
+    aggregates = [getattr(sw, name)("x") for name in names]
     draw = random.Random(1)
     data = pa.table(
         {
