@@ -184,7 +184,7 @@ class _Run:
         plain = [bench.plain(1, SPLITS + 1)]
         self.base = plain[0]
         self.tell(f"{self.app.name}: plain {plain[0].seconds:.1f} s, work {plain[0].work:.1f} s, {bench.rows} rows")
-        size = sum((bench.place / f"{k}.parquet").stat().st_size for k in range(SPLITS))
+        size = sum(Path(bench.path(k)).stat().st_size for k in range(SPLITS))
         first: dict[str, tuple[Meter, float]] = {}
         for name in ("fixed", "append", "variable"):  # a plain run in between, over what append then has
             first[name] = self._window(name, size)
