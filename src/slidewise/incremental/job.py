@@ -142,9 +142,10 @@ class Job:
                 raise ArgumentError("add=None, drop=None: nothing to do; expected splits to add, or to drop")
             engine, manifest = self._bound(frames, manifest)
             done = self._advance(engine, manifest, frames, count, clock, swept)
+        answer = self._answer(engine, done)
         if prepare == "auto":
             self._start_behind()
-        return self._answer(engine, done)
+        return answer
 
     def prepare(self) -> None:
         """Work ahead for the next slide, after the answer is out; never needed. Nothing to do for variable windows."""
