@@ -47,8 +47,8 @@ class Hot:
         _release({node: self._frames.pop(node) for node in list(nodes) if node in self._frames})
 
     def missing(self) -> list[str]:
-        """Wanted, and not kept yet."""
-        return sorted(self._wanted - set(self._frames))
+        """Wanted, and not in memory yet."""
+        return sorted(node for node in self._wanted if not self.has(node))
 
     def has(self, node: str) -> bool:
         """True if a node's rows are in memory: not before they were read once."""
