@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import slidewise as sw
-from slidewise.engine import carry, steps
+from slidewise.engine import carry, carry_shared, steps
 from slidewise.engine.carry import Carry
 from slidewise.spark.bucket import Bucket, Manner, forget_all
 from slidewise.spark.partition import Partition
@@ -56,10 +56,11 @@ def loops(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         return wrapped
 
-    for module in (carry, steps):
+    for module in (carry_shared, steps):
         monkeypatch.setattr(module, "run_hops", counted("hops", module.run_hops))
+    for module in (carry, steps):
         monkeypatch.setattr(module, "sweep", counted("sweep", module.sweep))
-    monkeypatch.setattr(carry, "run_shared", counted("events", carry.run_shared))
+    monkeypatch.setattr(carry_shared, "run_shared", counted("events", carry_shared.run_shared))
     return seen
 
 
