@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from bench.standalone import cluster
+from tests.shipping import shipped_to
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,13 +36,7 @@ def run(*arguments: str) -> dict[str, int]:
 
 @pytest.fixture
 def shipped(tmp_path: Path) -> Path:
-    """The package as a file to ship."""
-    path = tmp_path / "slidewise.zip"
-    with zipfile.ZipFile(path, "w") as package:
-        for source in (ROOT / "src").rglob("slidewise/**/*"):
-            if source.is_file() and "__pycache__" not in source.parts:
-                package.write(source, source.relative_to(ROOT / "src"))
-    return path
+    return shipped_to(tmp_path / "slidewise.zip")
 
 
 def test_on_a_cluster(tmp_path: Path, shipped: Path) -> None:

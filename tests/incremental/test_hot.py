@@ -69,6 +69,16 @@ def test_a_node_whose_files_are_gone_is_made_again_whatever_memory_holds(spark: 
     assert_answers(made, IN_ARROW, range(1, 5))
 
 
+def test_a_cache_that_somebody_emptied_is_not_counted_on(spark: SparkSession, tmp_path: Path) -> None:
+    job = opened(spark, tmp_path, IN_ARROW)
+    job.advance({f"s{k}": frame(spark, k) for k in range(4)})
+    job.prepare()
+    spark.catalog.clearCache()
+    made = job.advance({"s4": frame(spark, 4)})
+    assert job.report().rows_hot == 0
+    assert_answers(made, IN_ARROW, range(1, 5))
+
+
 def test_without_a_cache_nothing_is_kept(spark: SparkSession, tmp_path: Path) -> None:
     before = kept(spark)
     job = opened(spark, tmp_path, IN_ARROW, cache=False)

@@ -13,6 +13,7 @@ import pytest
 import slidewise as sw
 from slidewise import incremental as inc
 from slidewise.errors import ArgumentError, StoreLocked
+from slidewise.incremental.jvm_build import MANY
 from slidewise.incremental.memo import Memo
 from tests.incremental.windows import (
     IN_ARROW,
@@ -104,6 +105,17 @@ def test_many_splits_at_once_are_aggregated_one_by_one(spark: SparkSession, tmp_
     made = job.advance({f"s{k}": frame(spark, k) for k in range(20)})
     assert_answers(made, IN_JVM, range(20))
     assert_answers(job.advance({"s20": frame(spark, 20)}, 3), IN_JVM, range(3, 21))
+
+
+@pytest.mark.slow
+def test_a_new_split_among_many_kept_tables(spark: SparkSession, tmp_path: Path) -> None:
+    """The strawman reads nearly all it has: more tables than fit side by side, one of them new."""
+    window = inc.splits(variable=True, tree="strawman")
+    job = inc.Job(spark, state=str(tmp_path), query=IN_JVM, window=window)
+    job.advance({f"s{k}": frame(spark, k) for k in range(20)})
+    made = job.advance({"s20": frame(spark, 20)}, 1)
+    assert job.report().combines > MANY
+    assert_answers(made, IN_JVM, range(1, 21))
 
 
 @pytest.mark.parametrize("query", QUERIES)

@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.shipping import shipped_to
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -52,11 +53,7 @@ def test_a_stream_on_connect(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_on_a_cluster_with_the_package_shipped(tmp_path: Path) -> None:
-    shipped = tmp_path / "slidewise.zip"
-    with zipfile.ZipFile(shipped, "w") as package:
-        for path in (ROOT / "src").rglob("slidewise/**/*"):
-            if path.is_file() and "__pycache__" not in path.parts:
-                package.write(path, path.relative_to(ROOT / "src"))
+    shipped = shipped_to(tmp_path / "slidewise.zip")
     found = run("cluster", str(shipped))
     assert all(found["same"].values()), found["same"]
     assert all("slidewise.zip" in home for home, _ in found["homes"])

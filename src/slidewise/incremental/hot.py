@@ -72,10 +72,13 @@ def _level(spark: SparkSession) -> StorageLevel:
 def _filled(frame: DataFrame) -> bool:
     """Whether Spark has read what it was told to keep; a session over Connect does not say, and is believed to."""
     try:
-        plan = frame._jdf.queryExecution().withCachedData()
-        return bool(plan.cacheBuilder().isCachedColumnBuffersLoaded())
-    except Exception:
+        inside = frame._jdf
+    except AttributeError:  # Connect: what is not there yet is read from the files then, by the same frame
         return True
+    try:
+        return bool(inside.queryExecution().withCachedData().cacheBuilder().isCachedColumnBuffersLoaded())
+    except Exception:  # not kept any more, as when somebody empties the cache: files will do
+        return False
 
 
 def _release(frames: dict[str, DataFrame]) -> None:
