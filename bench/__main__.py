@@ -24,6 +24,7 @@ NAMES = (
     "spark_batch",
     "spark_streaming",
     "slider",
+    "slider_cases",
     "slider_cluster",
 )
 

@@ -6,8 +6,8 @@ hand (`sized`); it is run before the slides and again among them. Work is the su
 tables and partials combined, rows read. Answers are compared with the plain run's.
 
 The paper's figures stand beside ours: 7 and 8 (speedups), 9 (map and contraction), 11 (split processing), 12
-(randomized folding), 13 (first run and state), table 2 (state in memory); tables 3 to 5 are bench/slider_cases.py,
-table 1 is bench/slider_cluster.py. Figure 10 is of queries of several stages, which are not built yet.
+(randomized folding), 13 (first run and state), table 2 (state in memory); table 1 is bench/slider_cluster.py, tables 3
+to 5 are bench/slider_cases.py. Figure 10 is of queries of several stages, which are not built yet.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import numpy as np
 
 from bench.measure import Bar, Report, Timing
 from bench.slider_apps import APPS, App
-from bench.slider_cases import run_cases
 from bench.slider_meter import Meter, metered, written
 from bench.spark import session
 from slidewise import incremental as inc
@@ -155,7 +154,7 @@ class Tables:
 
 
 def run(quick: bool, tell: Callable[[str], None]) -> Report:
-    """All applications, then the case studies."""
+    """All applications."""
     report, tables = Report("slider", quick, "M rows/s", "slidewise"), Tables()
     with tempfile.TemporaryDirectory(prefix="slidewise-bench-") as scratch, session(Path(scratch)) as spark:
         spark.conf.set("spark.sql.files.openCostInBytes", "0")
@@ -166,7 +165,6 @@ def run(quick: bool, tell: Callable[[str], None]) -> Report:
             _Run(bench, report, tables).all()
             shutil.rmtree(bench.place)
         tables.into(report)
-        run_cases(spark, Path(scratch), quick, report, tell)
     return report
 
 

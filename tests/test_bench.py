@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 import slidewise as sw
-from bench import peers, sharing, sharing_sets, slider_apps, slider_cases, stores, structures
+from bench import peers, sharing, sharing_sets, slider_apps, slider_studies, stores, structures
 from bench.arrays import TOLERANCE, workload
 from bench.measure import Bar, Report, Timing, timed
 from bench.report import show
@@ -266,6 +266,6 @@ def test_the_splits_of_slider_are_frozen(app: slider_apps.App, tmp_path: Path) -
 
 
 def test_the_monoids_of_slider_keep_their_laws() -> None:
-    laws.check(slider_cases.PROPAGATION, [(1, 5), (2, 3), (1, 2)])
+    laws.check(slider_studies.PROPAGATION, [(1, 5), (2, 3), (1, 2)])
     laws.check(slider_apps.NEIGHBOURS, [((0.5, 0.25), (1, 2)), ((0.125,), (3,)), ((0.75,), (4,))])
     laws.check(slider_apps.CENTROID, [(1, (0.5, 1.0)), (2, (0.25, 0.5)), (1, (2.0, 4.0))])

@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark import cloudpickle
 
 import slidewise as sw
 from slidewise import incremental as inc
 from slidewise.errors import ArgumentError
-from slidewise.incremental.arrow_worker import bound_from, lowerer, node_schema, node_writer
-from slidewise.incremental.files import SRC, Part, read_part
+from slidewise.incremental.arrow_worker import bound_from, lowerer, node_writer
+from slidewise.incremental.files import SRC, Part, read_blob
 from slidewise.incremental.jvm import MAKERS
+from slidewise.incremental.sheet import node_schema
 from slidewise.incremental.steps import Step
 from slidewise.monoids import BUILTINS
 from slidewise.monoids.aggregate import Aggregate
@@ -36,7 +38,7 @@ def rows(number: int) -> pa.Table:
     size = range(ROWS)
     return pa.table(
         {
-            "k": pa.array([source.choice(["a", "b"]) for _ in size]),
+            "k": pa.array([source.choice(["a", "b", f"of {number}"]) for _ in size]),
             "t": pa.array([number * 100 + n for n in size], pa.int64()),
             "x": pa.array([source.choice([None, 1.5, 2.25, 8.0, source.uniform(1, 9)]) for _ in size], pa.float64()),
             "n": pa.array([source.choice([None, 1, 5, 2**40]) for _ in size], pa.int64()),
@@ -88,18 +90,22 @@ def check(got: list[dict[str, Any]], aggregates: list[Aggregate], tables: list[p
             assert same(mine, theirs, max(scale, large)), (one, mine, theirs)
 
 
-def through_workers(query: inc.Query, tables: list[pa.Table], place: Path) -> list[dict[str, Any]]:
-    """What Spark's workers do, on one partition and without Spark: leaves are written, read again and combined."""
+def through_workers(query: inc.Query, tables: list[pa.Table], place: Path, answered: bool) -> list[dict[str, Any]]:
+    """What Spark's workers do, on one partition and without Spark: leaves are written, read again and combined.
+
+    With `answered`, every node has its answers beside it, and keys of one leaf alone keep theirs.
+    """
     packed: bytes = cloudpickle.dumps((query, dict(zip(tables[0].schema.names, tables[0].schema.types, strict=True))))
-    schema = node_schema(bound_from(packed))
+    schema = node_schema(bound_from(packed), answered)
 
     def run(table: pa.Table, nodes: list[str], new: bool, steps: tuple[Step, ...], written: str) -> pa.Table:
         keys = [("k", "ascending"), (SRC, "ascending"), *([("t", "ascending")] if new else [])]
         batches = table.sort_by(keys).to_batches(max_chunksize=5)
-        make = node_writer(packed, tuple(nodes), (new,) * len(nodes), steps, (written,), (str(place),))
+        lowered = written if answered else None
+        make = node_writer(packed, tuple(nodes), (new,) * len(nodes), steps, (written,), (str(place),), lowered)
         told = [row for batch in make(iter(batches)) for row in batch.to_pylist() if row["file"]]
-        parts = [read_part(one["node"], Part(one["file"], 0, 0, one["checksum"]), (str(place),)) for one in told]
-        return pa.concat_tables(parts).cast(schema)
+        blobs = [read_blob(one["node"], Part(one["file"], 0, 0, one["checksum"]), (str(place),)) for one in told]
+        return pa.concat_tables(pq.read_table(pa.BufferReader(blob)) for blob in blobs).cast(schema)
 
     def numbered(table: pa.Table, number: int) -> pa.Table:
         return table.append_column(SRC, pa.array([number] * table.num_rows, pa.int32()))
@@ -112,29 +118,32 @@ def through_workers(query: inc.Query, tables: list[pa.Table], place: Path) -> li
 
 
 @pytest.mark.parametrize("name", [name if name in (*CORE, "median") else rare(name) for name in BUILTINS])
-def test_every_builtin_through_arrow(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("answered", [False, True], ids=["lowered at last", "answered"])
+def test_every_builtin_through_arrow(tmp_path: Path, name: str, answered: bool) -> None:
     aggregates = [bound(one, f"{name}_{k}") for k, one in enumerate(VARIANTS[name].values())]
     found = [one for one in aggregates if one is not None]
     assert len(found) == len(aggregates)
     tables = [rows(1), rows(2)]
     query = inc.group_by("k", order="t").aggregate(*found)
-    check(through_workers(query, tables, tmp_path), found, tables, scale=1e15)
+    check(through_workers(query, tables, tmp_path, answered), found, tables, scale=1e15)
 
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_every_builtin_on_spark(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("window", [inc.splits(2), inc.splits()], ids=["fixed", "append"])
+def test_every_builtin_on_spark(spark: SparkSession, tmp_path: Path, window: inc.Splits) -> None:
     """All of them in one query, over two slides of two splits."""
     made = [bound(one, f"{name}_{k}") for name in BUILTINS for k, one in enumerate(VARIANTS[name].values())]
     found = [one for one in made if one is not None]
     assert len(found) == len(made)
     query = inc.group_by("k", order="t").aggregate(*found)
-    job = inc.Job(spark, state=str(tmp_path), query=query, window=inc.splits(2))
+    job = inc.Job(spark, state=str(tmp_path), query=query, window=window)
     tables = [rows(number) for number in range(4)]
     for first in (0, 2):
         two = tables[first : first + 2]
         df = job.advance({f"s{first + k}": spark.createDataFrame(table) for k, table in enumerate(two)})
-        check(df.toArrow().to_pylist(), found, two, scale=1e15)  # times keep their zone on this way
+        inside = two if window.width else tables[: first + 2]
+        check(df.toArrow().to_pylist(), found, inside, scale=1e15)  # times keep their zone on this way
 
 
 @pytest.mark.slow

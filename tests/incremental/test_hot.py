@@ -11,7 +11,7 @@ import pytest
 from slidewise import incremental as inc
 from slidewise.errors import ArgumentError
 from slidewise.incremental.files import NODES
-from tests.incremental.windows import IN_ARROW, QUERIES, assert_answers, frame
+from tests.incremental.windows import IN_ARROW, IN_JVM, assert_answers, frame
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,18 +28,34 @@ def opened(spark: SparkSession, state: Path, query: inc.Query, width: int = 4, *
     return inc.Job(spark, state=str(state), query=query, window=inc.splits(width), cache=cache)
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_an_answer_that_the_next_slide_reads_is_kept(spark: SparkSession, tmp_path: Path, query: str) -> None:
+def test_an_answer_that_the_next_slide_reads_is_kept(spark: SparkSession, tmp_path: Path) -> None:
     """A window that only grows reads its last answer's node: from memory if somebody has looked at the answer."""
     before = kept(spark)
-    job = inc.Job(spark, state=str(tmp_path), query=QUERIES[query], window=inc.splits())
+    job = inc.Job(spark, state=str(tmp_path), query=IN_JVM, window=inc.splits())
     for number, looked in enumerate([True, False, True]):
         made = job.advance({f"s{number}": frame(spark, number)})
         report = job.report()
         assert report.rows_hot == (report.rows_read if number == 1 else 0)
         if looked:
-            assert_answers(made, QUERIES[query], range(number + 1))
+            assert_answers(made, IN_JVM, range(number + 1))
     assert kept(spark) > before
+    del job, made
+    gc.collect()
+    assert kept(spark) == before
+
+
+def test_through_arrow_prepare_brings_the_last_answer_s_node(spark: SparkSession, tmp_path: Path) -> None:
+    """There answers lie beside partials, and reading them leaves the partials where they are."""
+    before = kept(spark)
+    job = inc.Job(spark, state=str(tmp_path), query=IN_ARROW, window=inc.splits())
+    for number, prepared in enumerate([False, True, False]):
+        made = job.advance({f"s{number}": frame(spark, number)})
+        report = job.report()
+        assert report.rows_hot == (report.rows_read if number == 2 else 0)
+        if prepared:
+            job.prepare()
+            assert kept(spark) > before
+        assert_answers(made, IN_ARROW, range(number + 1))
     del job, made
     gc.collect()
     assert kept(spark) == before

@@ -4,7 +4,8 @@
                              column of partials ─┴─merged──► column ──lowered──► answers
 
 What a batch job keeps between its runs (incremental/). A column of partials is the ops' own columns and `there`: where
-there is a value at all. Compiled partials are stored as numbers, others as bytes by the monoid's codec. A pass each.
+there is a value at all. Compiled partials are stored as numbers, others as bytes by the monoid's codec, which are
+opened where they are combined or lowered: what is only passed on costs no more than its bytes. A pass each.
 """
 
 from __future__ import annotations
@@ -23,6 +24,13 @@ from slidewise.kernels.spans import validity
 from slidewise.monoids.codec import codec_of, partial_schema
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A partial as it was stored, not opened yet."""
+
+    blob: bytes
+
+
 @dataclass(frozen=True)
 class Partials:
     """A column of partials of one output."""
@@ -33,6 +41,22 @@ class Partials:
 
     def __len__(self) -> int:
         return len(self.there)
+
+    def at(self, places: Any) -> Partials:
+        """These places alone."""
+        cols = [[col[k] for k in places.tolist()] if isinstance(col, list) else col[places] for col in self.cols]
+        return Partials(self.output, tuple(cols), self.there[places])
+
+    def opened(self, where: Any) -> Partials:
+        """The same, with what is packed opened where it is asked for."""
+        if self.output.ops.compiled:
+            return self
+        _, decode = codec_of(self.output.ops.monoid)
+        values = list(self.cols[0])
+        for k in np.nonzero(where)[0].tolist():
+            if type(values[k]) is Packed:
+                values[k] = decode(values[k].blob)
+        return Partials(self.output, (values,), self.there)
 
 
 def empty(output: Output, length: int) -> Partials:
@@ -50,11 +74,11 @@ def folded(output: Output, columns: dict[str, Column], starts: Any) -> Partials:
 
 def merged(older: Partials, newer: Partials) -> Partials:
     """Place by place older ⊕ newer; where one has no value, the other."""
-    ops = older.output.ops
+    both = older.there & newer.there
+    older, newer = older.opened(both), newer.opened(both)
     cols = tuple(column.copy() for column in older.cols)
-    there = older.there | newer.there
-    _merge_of(ops)(cols, older.there, newer.cols, newer.there)
-    return Partials(older.output, cols, there)
+    _merge_of(older.output.ops)(cols, older.there, newer.cols, newer.there)
+    return Partials(older.output, cols, older.there | newer.there)
 
 
 def spread(partials: Partials, places: Any, length: int) -> Partials:
@@ -74,7 +98,7 @@ def lowered(partials: Partials) -> pa.Array:
     """The answers; where there is no value, null or what the monoid answers for nothing."""
     ops, output = partials.output.ops, partials.output
     outs, ok = ops.outputs(len(partials)), np.ones(len(partials), dtype=np.bool_)
-    _lower_of(ops)(partials.cols, partials.there, outs, ok)
+    _lower_of(ops)(partials.opened(partials.there).cols, partials.there, outs, ok)
     return answers_to_arrow(Answers(output, outs, ok))
 
 
@@ -93,8 +117,12 @@ def stored(partials: Partials, rows: Any) -> list[pa.Array]:
     if ops.compiled:
         return [*(pa.array(column[rows]) for column in partials.cols), pa.array(partials.there[rows])]
     encode, _ = codec_of(ops.monoid)
-    values = partials.cols[0]
-    return [pa.array([encode(values[k]) if partials.there[k] else None for k in rows.tolist()], pa.binary())]
+    some = partials.at(rows)
+    blobs = [
+        None if not there else value.blob if type(value) is Packed else encode(value)
+        for value, there in zip(some.cols[0], some.there.tolist(), strict=True)
+    ]
+    return [pa.array(blobs, pa.binary())]
 
 
 def loaded(output: Output, columns: list[pa.Array]) -> Partials:
@@ -103,10 +131,8 @@ def loaded(output: Output, columns: list[pa.Array]) -> Partials:
         filled = [column.fill_null(False if pa.types.is_boolean(column.type) else 0) for column in columns]
         *numbers, there = (np.array(one.to_numpy(zero_copy_only=False)) for one in filled)  # writable: one kernel
         return Partials(output, tuple(numbers), there)
-    _, decode = codec_of(output.ops.monoid)
-    values = columns[0].to_pylist()
-    found = [None if value is None else decode(value) for value in values]
-    return Partials(output, (found,), np.array([value is not None for value in values], dtype=np.bool_))
+    found = [None if blob is None else Packed(blob) for blob in columns[0].to_pylist()]
+    return Partials(output, (found,), np.array([one is not None for one in found], dtype=np.bool_))
 
 
 def described(output: Output) -> str:

@@ -16,10 +16,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from slidewise.incremental.arrow_worker import answerer, lowerer, node_schema, node_writer
+from slidewise.incremental.arrow_worker import answer_reader, answerer, lowerer, node_writer
 from slidewise.incremental.files import SRC, WRITTEN_SPARK, reader
 from slidewise.incremental.jvm import quoted
 from slidewise.incremental.query import HIDDEN, Bound, Query
+from slidewise.incremental.sheet import ANSWERED, answer_fields, node_schema
 from slidewise.incremental.steps import Work
 from slidewise.spark.batch import tie_of
 
@@ -30,13 +31,13 @@ TIE = f"{HIDDEN}tie"
 
 
 class ArrowEngine:
-    """One query's jobs through Arrow."""
+    """One query's jobs through Arrow; with `answers`, answers are kept beside the partials of roots."""
 
     name = "Arrow"
 
-    def __init__(self, query: Query, bound: Bound) -> None:
-        self.query, self.bound = query, bound
-        self.schema = node_schema(bound)
+    def __init__(self, query: Query, bound: Bound, answers: bool) -> None:
+        self.query, self.bound, self.answers = query, bound, answers
+        self.schema = node_schema(bound, answers)
 
     def mapped(self, df: DataFrame, src: Any) -> DataFrame:
         """Rows of a new split: its number, what the query reads, and a hash of them for ties."""
@@ -62,14 +63,15 @@ class ArrowEngine:
         schema = StructType(
             [StructField(SRC, IntegerType()), *from_arrow_schema(self.schema, prefer_timestamp_ntz=True).fields]
         )
-        return refs.mapInArrow(reader(places, self.schema), schema)
+        later = frozenset([ANSWERED, *(field.name for field in answer_fields(self.bound))])
+        return refs.mapInArrow(reader(places, self.schema, later), schema)
 
-    def written(self, inputs: DataFrame, work: Work, places: tuple[str, ...]) -> DataFrame:
+    def written(self, inputs: DataFrame, work: Work, places: tuple[str, ...], root: str) -> DataFrame:
         """The job: nodes are made and written; a row for each file, and for each new split the ends of its order."""
         new = tuple(source.new for source in work.sources)
         nodes = tuple(source.node for source in work.sources)
         steps = tuple(step for level in work.levels() for step in level)
-        make = node_writer(self._packed(), nodes, new, steps, work.written, places)
+        make = node_writer(self._packed(), nodes, new, steps, work.written, places, root if self.answers else None)
         return self._sorted(inputs).mapInArrow(make, WRITTEN_SPARK)
 
     def _sorted(self, inputs: DataFrame) -> DataFrame:
@@ -85,10 +87,15 @@ class ArrowEngine:
 
     def lowered(self, table: DataFrame) -> DataFrame:
         """Keys and answers of a node's rows."""
-        return table.mapInArrow(lowerer(self._packed()), self._result(table))
+        return table.mapInArrow(lowerer(self._packed()), self._result(table.schema))
 
-    def _result(self, df: DataFrame) -> StructType:
-        keys = [df.schema[name] for name in self.bound.keys]
+    def answered(self, refs: DataFrame, places: tuple[str, ...]) -> DataFrame:
+        """Keys and answers of a node, from its files: one pass through Python instead of two."""
+        stored = from_arrow_schema(self.schema, prefer_timestamp_ntz=True)
+        return refs.mapInArrow(answer_reader(self._packed(), places, self.answers), self._result(stored))
+
+    def _result(self, schema: StructType) -> StructType:
+        keys = [schema[name] for name in self.bound.keys]
         answers = [
             StructField(output.name, from_arrow_type(output.arrow, prefer_timestamp_ntz=True))
             for output in self.bound.outputs
@@ -97,4 +104,4 @@ class ArrowEngine:
 
     def plainly(self, df: DataFrame) -> DataFrame:
         """The query over all rows, without a tree."""
-        return self._sorted(self.mapped(df, F.lit(0))).mapInArrow(answerer(self._packed()), self._result(df))
+        return self._sorted(self.mapped(df, F.lit(0))).mapInArrow(answerer(self._packed()), self._result(df.schema))

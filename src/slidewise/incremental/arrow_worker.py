@@ -8,29 +8,21 @@ The rows of one key are held in memory. Every node is one merge over columns, fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyspark import cloudpickle
 
-from slidewise.engine.arrange import key_codes
-from slidewise.engine.partials import Partials, folded, loaded, lowered, merged, spread, stored, stored_fields
+from slidewise.engine.partials import lowered
 from slidewise.errors import ArgumentError
-from slidewise.incremental.files import SRC, WRITTEN, write_part
-from slidewise.incremental.query import HIDDEN, Bound
+from slidewise.incremental.files import BATCH, SRC, WRITTEN, parts_in, read_blob, write_part
+from slidewise.incremental.query import Bound
+from slidewise.incremental.sheet import ANSWERED, Sheet, answer_fields, answers_of, node_schema, whole_keys
 from slidewise.incremental.steps import Step
 from slidewise.monoids.codec import encode_plain
-
-
-def node_schema(bound: Bound) -> pa.Schema:
-    """The columns of a node's table: keys, then the partials of each output."""
-    keys = [pa.field(name, bound.types[name]) for name in bound.keys]
-    fields = [field for a, output in enumerate(bound.outputs) for field in stored_fields(output, f"{HIDDEN}a{a}")]
-    return pa.schema([*keys, *fields])
-
 
 _bound: dict[bytes, Bound] = {}
 
@@ -43,81 +35,6 @@ def bound_from(packed: bytes) -> Bound:
     return _bound[packed]
 
 
-def whole_keys(batches: Iterable[pa.RecordBatch], keys: Sequence[str]) -> Iterator[pa.Table]:
-    """Sorted batches as tables that have all rows of each of their keys."""
-    held: list[pa.RecordBatch] = []
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        held.append(batch)
-        ends = pa.Table.from_batches([one.slice(at, 1) for one in held[-2:] for at in (0, one.num_rows - 1)])
-        codes, _ = key_codes([ends.column(name) for name in keys], ends.num_rows)
-        if codes is None or len(set(codes[-3:].tolist())) == 1:
-            continue  # one key goes on
-        codes, _ = key_codes([batch.column(name) for name in keys], batch.num_rows)
-        changes = np.nonzero(codes[1:] != codes[:-1])[0]
-        cut = int(changes[-1]) + 1 if len(changes) else 0
-        yield pa.Table.from_batches([*held[:-1], batch.slice(0, cut)])
-        held = [batch.slice(cut)]
-    if held:
-        yield pa.Table.from_batches(held)
-
-
-class Sheet:
-    """Some keys with all their rows: for each source and output a column of partials, a place per key."""
-
-    def __init__(self, bound: Bound, table: pa.Table, new: Sequence[bool]) -> None:
-        self.bound = bound
-        table = table.combine_chunks()
-        length = table.num_rows
-        codes, _ = key_codes([table.column(name) for name in bound.keys], length)
-        src = table.column(SRC).to_numpy()
-        codes = np.zeros(length, dtype=np.int64) if codes is None else codes
-        key_begins = np.append(True, codes[1:] != codes[:-1])
-        run_begins = key_begins | np.append(True, src[1:] != src[:-1])
-        self.heads = np.nonzero(key_begins)[0]
-        self.keys = [table.column(name).take(pa.array(self.heads)).combine_chunks() for name in bound.keys]
-        starts = np.nonzero(run_begins)[0]
-        run_key, run_src = np.cumsum(key_begins)[starts] - 1, src[starts]
-        ends = np.append(starts, length)
-        self.size = len(self.heads)
-        self.sources: list[tuple[list[Partials], Any]] = []
-        for k, is_new in enumerate(new):
-            mine = np.nonzero(run_src == k)[0]
-            there = np.zeros(self.size, dtype=np.bool_)
-            there[run_key[mine]] = True
-            parts = self._folded(table, starts[mine], ends[mine + 1]) if is_new else self._loaded(table, starts[mine])
-            self.sources.append(([spread(part, run_key[mine], self.size) for part in parts], there))
-
-    def _folded(self, table: pa.Table, starts: Any, ends: Any) -> list[Partials]:
-        counts = ends - starts
-        rows = np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
-        some = table.take(pa.array(rows))
-        bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        columns = self.bound.entered(some.column, some.num_rows)
-        return [folded(output, columns, bounds) for output in self.bound.outputs]
-
-    def _loaded(self, table: pa.Table, rows: Any) -> list[Partials]:
-        some = table.take(pa.array(rows))
-        found = []
-        for a, output in enumerate(self.bound.outputs):
-            names = [field.name for field in stored_fields(output, f"{HIDDEN}a{a}")]
-            found.append(loaded(output, [some.column(name).combine_chunks() for name in names]))
-        return found
-
-    def merged(
-        self, older: tuple[list[Partials], Any], newer: tuple[list[Partials], Any]
-    ) -> tuple[list[Partials], Any]:
-        """Two sources as one, output by output."""
-        return [merged(a, b) for a, b in zip(older[0], newer[0], strict=True)], older[1] | newer[1]
-
-    def rows_of(self, node: tuple[list[Partials], Any]) -> list[pa.Array]:
-        """The columns of a node's table: the keys it has, and their partials."""
-        places = np.nonzero(node[1])[0]
-        keys = [key.take(pa.array(places)) for key in self.keys]
-        return [*keys, *(array for partials in node[0] for array in stored(partials, places))]
-
-
 def node_writer(
     packed: bytes,
     nodes: tuple[str, ...],
@@ -125,12 +42,16 @@ def node_writer(
     steps: tuple[Step, ...],
     written: tuple[str, ...],
     places: tuple[str, ...],
+    answered: str | None,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that makes and writes nodes on each partition."""
+    """The function that makes and writes nodes on each partition; `answered` has its answers beside its partials.
+
+    Without `answered`, None, there is no room for answers either.
+    """
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bound = bound_from(packed)
-        schema = node_schema(bound)
+        schema = node_schema(bound, answered is not None)
         parts: dict[str, list[pa.RecordBatch]] = {node: [] for node in written}
         ends = Ends(bound, nodes, new)
         for table in whole_keys(batches, bound.keys):
@@ -138,12 +59,10 @@ def node_writer(
             sheet = Sheet(bound, table, new)
             found = dict(zip(nodes, sheet.sources, strict=True))
             for step in steps:
-                found[step.node] = sheet.merged(*(found[part] for part in step.parts))
+                older, newer = (found[part] for part in step.parts)
+                found[step.node] = older.merged(newer)
             for node in written:
-                columns = [
-                    column.cast(field.type) for column, field in zip(sheet.rows_of(found[node]), schema, strict=True)
-                ]
-                parts[node].append(pa.RecordBatch.from_arrays(columns, schema=schema))
+                parts[node].append(sheet.rows_of(found[node], schema, node == answered))
         for node, batch in parts.items():
             whole = pa.Table.from_batches(batch, schema)
             if whole.num_rows:
@@ -183,20 +102,41 @@ class Ends:
 
 
 def lowerer(packed: bytes) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that lowers a node's rows."""
+    """The function that gives the answers of a node's rows."""
 
     def lower(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bound = bound_from(packed)
         for batch in batches:
-            answers = []
-            for a, output in enumerate(bound.outputs):
-                names = [field.name for field in stored_fields(output, f"{HIDDEN}a{a}")]
-                answers.append(lowered(loaded(output, [batch.column(name) for name in names])))
             keys = [batch.column(name) for name in bound.keys]
-            names = [*bound.keys, *(output.name for output in bound.outputs)]
-            yield pa.RecordBatch.from_arrays([*keys, *answers], names)
+            yield pa.RecordBatch.from_arrays([*keys, *answers_of(bound, batch)], _names(bound))
 
     return lower
+
+
+def answer_reader(
+    packed: bytes, places: tuple[str, ...], answers: bool
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that gives the answers of parts of a node, rows of `READ_SPARK`; answers beside partials are read
+    without them.
+    """
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        bound = bound_from(packed)
+        schema = node_schema(bound, answers)
+        beside = [*bound.keys, *(field.name for field in answer_fields(bound)), ANSWERED]
+        for given in batches:
+            for node, part in parts_in(given):
+                file = pq.ParquetFile(pa.BufferReader(read_blob(node, part, places)))
+                rows = None
+                if ANSWERED in file.schema_arrow.names:
+                    rows = file.read(beside)
+                    rows = rows if pc.all(rows.column(ANSWERED)).as_py() else None
+                rows = file.read() if rows is None else rows
+                for batch in rows.to_batches(max_chunksize=BATCH):
+                    keys = [batch.column(name).cast(schema.field(name).type) for name in bound.keys]
+                    yield pa.RecordBatch.from_arrays([*keys, *answers_of(bound, batch)], _names(bound))
+
+    return read
 
 
 def answerer(packed: bytes) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -204,10 +144,13 @@ def answerer(packed: bytes) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.
 
     def answer(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bound = bound_from(packed)
-        names = [*bound.keys, *(output.name for output in bound.outputs)]
         for table in whole_keys(batches, bound.keys):
             sheet = Sheet(bound, table, (True,))
-            answers = [lowered(part) for part in sheet.sources[0][0]]
-            yield pa.RecordBatch.from_arrays([*sheet.keys, *answers], names)
+            answers = [lowered(part) for part in sheet.sources[0].partials]
+            yield pa.RecordBatch.from_arrays([*sheet.keys, *answers], _names(bound))
 
     return answer
+
+
+def _names(bound: Bound) -> list[str]:
+    return [*bound.keys, *(output.name for output in bound.outputs)]

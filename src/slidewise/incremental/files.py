@@ -115,8 +115,8 @@ def put(path: Path, blob: bytes) -> None:
     beside.replace(path)
 
 
-def read_part(node: str, part: Part, places: tuple[str, ...]) -> pa.Table:
-    """A part from the first replica that has it whole; the ones before are mended."""
+def read_blob(node: str, part: Part, places: tuple[str, ...]) -> bytes:
+    """The bytes of a part from the first replica that has it whole; the ones before are mended."""
     wrong = []
     for place in places:
         path = Path(place) / NODES / part.file
@@ -130,25 +130,37 @@ def read_part(node: str, part: Part, places: tuple[str, ...]) -> pa.Table:
             continue
         for other in wrong:
             put(other, blob)
-        return pq.read_table(pa.BufferReader(blob))
+        return blob
     raise Damaged.of(node, part, places)
 
 
 READ_SPARK = f"{SRC} int, node string, file string, rows long, bytes long, checksum string"
 
 
+def parts_in(given: pa.RecordBatch) -> Iterator[tuple[str, Part]]:
+    """The parts that rows of `READ_SPARK` name, each with its node."""
+    for row in given.to_pylist():
+        yield row["node"], Part(row["file"], row["rows"], row["bytes"], row["checksum"])
+
+
 def reader(
-    places: tuple[str, ...], schema: pa.Schema
+    places: tuple[str, ...], schema: pa.Schema, later: frozenset[str] = frozenset()
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that Spark's workers read nodes with: rows of `READ_SPARK` in, rows of the parts they name out."""
+    """The function that Spark's workers read nodes with: rows of `READ_SPARK` in, rows of the parts they name out.
+
+    Columns of `later` are null where a part has none: it was written before there were any.
+    """
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for given in batches:
-            for row in given.to_pylist():
-                part = Part(row["file"], row["rows"], row["bytes"], row["checksum"])
-                for batch in read_part(row["node"], part, places).to_batches(max_chunksize=BATCH):
-                    number = pa.repeat(pa.scalar(row[SRC], pa.int32()), batch.num_rows)
-                    columns = [batch.column(name).cast(schema.field(name).type) for name in schema.names]
-                    yield pa.RecordBatch.from_arrays([number, *columns], [SRC, *schema.names])
+            for src, (node, part) in zip(given.column(SRC), parts_in(given), strict=True):
+                table = pq.read_table(pa.BufferReader(read_blob(node, part, places)))
+                for batch in table.to_batches(max_chunksize=BATCH):
+                    columns = [pa.repeat(src, batch.num_rows)]
+                    for field in schema:
+                        missing = field.name in later and field.name not in batch.schema.names
+                        column = pa.nulls(batch.num_rows) if missing else batch.column(field.name)
+                        columns.append(column.cast(field.type))
+                    yield pa.RecordBatch.from_arrays(columns, [SRC, *schema.names])
 
     return read

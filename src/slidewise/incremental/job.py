@@ -32,7 +32,6 @@ from slidewise.incremental.plain import Engine, engine_of
 from slidewise.incremental.query import Query
 from slidewise.incremental.report import Report
 from slidewise.incremental.splits import Frame, Reading
-from slidewise.incremental.steps import Source
 from slidewise.incremental.window import Splits
 from slidewise.spark.fingerprint import digest
 from slidewise.spark.schema import spark_types
@@ -343,13 +342,13 @@ class Job:
         first = next(iter(frames.values()))
         bound = self._query.bind(spark_types(first.df))
         splits.check_schema(frames, bound)
-        engine = engine_of(self._query, bound)
+        engine = engine_of(self._query, bound, answers=self._window.grows)
         window = self._window.described()
         return engine, Manifest(bound.phrases(engine.name), window, splits.packed_types(bound))
 
     def _engine(self, manifest: Manifest) -> Engine:
         bound = self._query.bind(splits.unpacked_types(manifest.types))
-        engine = engine_of(self._query, bound)
+        engine = engine_of(self._query, bound, answers=self._window.grows)
         said, mine = manifest.query, bound.phrases(engine.name)
         if said != mine:
             other = [phrase for phrase in said if phrase not in mine] or said
@@ -372,8 +371,7 @@ class Job:
         return tree
 
     def _answer(self, engine: Engine, manifest: Manifest) -> DataFrame:
-        kept = [] if manifest.root is None else [(0, Source(manifest.root))]
-        return engine.lowered(self._maker(engine, manifest).read(kept, fill=True))
+        return self._maker(engine, manifest).answer(manifest.root)
 
     def _maker(self, engine: Engine, manifest: Manifest) -> Maker:
         return Maker(self._spark, self._memo, self._hot, self._reading, engine, manifest)

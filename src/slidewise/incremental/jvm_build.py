@@ -66,7 +66,7 @@ class JvmEngine:
         return refs.mapInArrow(reader(places, self.schema), schema)
 
     # ---- what comes out ----
-    def written(self, inputs: DataFrame, work: Work, places: tuple[str, ...]) -> DataFrame:
+    def written(self, inputs: DataFrame, work: Work, places: tuple[str, ...], root: str) -> DataFrame:
         """The job: nodes are made and written; a row for each file."""
         few = len(work.sources) <= MANY
         table = self._side_by_side(inputs, work.sources) if few else self._by_source(inputs, work.sources)

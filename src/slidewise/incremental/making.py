@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from slidewise.contraction import Tree, Void
 from slidewise.errors import StoreCorrupt
 from slidewise.incremental import splits
+from slidewise.incremental.arrow_build import ArrowEngine
 from slidewise.incremental.book import Book, living_of
 from slidewise.incremental.files import READ_SPARK, SRC, Damaged, Part
 from slidewise.incremental.hot import Hot
@@ -79,7 +80,7 @@ class Maker:
             read = [source.node for source in work.sources if not source.new]
             hot = [node for node in read if self._hot.has(node)]
             try:
-                rows = self._run(work) if work.written else []
+                rows = self._run(work, root) if work.written else []
             except Exception as error:
                 found = Damaged.found_in(error)
                 if found is None or found in damaged:
@@ -96,7 +97,7 @@ class Maker:
             return Made(made, lost, rows_read, rows_hot, work.key_combines(rows_of), rows)
         raise StoreCorrupt(f"state={self._memo.places[0]!r}: more than {PATIENCE} nodes are damaged in every replica")
 
-    def _run(self, work: Work) -> list[Any]:
+    def _run(self, work: Work, root: list[str]) -> list[Any]:
         """The Spark job; what it says of the files it wrote."""
         reached("before nodes")
         numbers = [(k, frame) for k, source in enumerate(work.sources) for frame in source.frames]
@@ -107,9 +108,21 @@ class Maker:
         inputs = tables[0]
         for table in tables[1:]:
             inputs = inputs.unionByName(table, allowMissingColumns=True)
-        rows: list[Any] = self._engine.written(inputs, work, self._memo.places).collect()  # names of files, not data
+        job = self._engine.written(inputs, work, self._memo.places, "".join(root))
+        rows: list[Any] = job.collect()  # names of files, not data
         reached("after nodes")
         return rows
+
+    def answer(self, root: str | None) -> DataFrame:
+        """The answers of a node, or none at all.
+
+        In the JVM its rows come into memory as they are read, if the next slide reads them too. Through Arrow that
+        would be a second pass through Python.
+        """
+        kept = [] if root is None else [(0, Source(root))]
+        if kept and isinstance(self._engine, ArrowEngine) and not self._hot.has(kept[0][1].node):
+            return self._engine.answered(self._refs(kept), self._memo.places)
+        return self._engine.lowered(self.read(kept, fill=True))
 
     def read(self, kept: list[tuple[int, Source]], fill: bool = False) -> DataFrame:
         """The rows of kept nodes: from memory if they are there, or come there now (`fill`); the others from files."""
@@ -133,12 +146,16 @@ class Maker:
         return len(missing)
 
     def _from_files(self, kept: list[tuple[int, Source]]) -> DataFrame:
+        return self._engine.read(self._refs(kept), self._memo.places)
+
+    def _refs(self, kept: list[tuple[int, Source]]) -> DataFrame:
+        """The files of nodes, as rows."""
         rows = [
             (k, source.node, part.file, part.rows, part.bytes, part.checksum)
             for k, source in kept
             for part in self._manifest.nodes[source.node].parts
         ]
-        return self._engine.read(self._spark.createDataFrame(rows, READ_SPARK), self._memo.places)
+        return self._spark.createDataFrame(rows, READ_SPARK)
 
     def _again(self, node: str) -> Frame:
         """The rows of a split whose table is lost, if it can be read again."""

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 Engine = JvmEngine | ArrowEngine
 
 
-def engine_of(query: Query, bound: Bound) -> Engine:
-    """The JVM if every aggregate can be there, else Arrow."""
+def engine_of(query: Query, bound: Bound, answers: bool = False) -> Engine:
+    """The JVM if every aggregate can be there, else Arrow; with `answers`, it keeps those of roots, where that pays."""
     pairs = zip(bound.outputs, query.aggregates, strict=True)
     if any(why_not(output, aggregate) for output, aggregate in pairs):
-        return ArrowEngine(query, bound)
+        return ArrowEngine(query, bound, answers)
     return JvmEngine(query, bound)
 
 

@@ -32,6 +32,11 @@ class Splits:
         """How many splits leave a window of fixed width by themselves when so many come; O(1)."""
         return 0 if self.width is None else max(0, min(there, there + added - self.width))
 
+    @property
+    def grows(self) -> bool:
+        """True if nothing ever leaves."""
+        return self.width is None and not self.variable
+
     def described(self) -> str:
         """In words, as the state keeps it."""
         shape = f"{self.width} splits" if self.width is not None else "variable" if self.variable else "append only"

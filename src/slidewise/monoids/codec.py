@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -54,13 +54,35 @@ def _types_of(value: Any) -> str:
     return f"({', '.join(map(_types_of, value))})" if type(value) is tuple else type(value).__name__
 
 
+_AS_IT_IS = frozenset({int, bool, str, type(None)})
+"""Types that JSON tells apart by itself."""
+_NESTED = frozenset({list, dict})
+
+
 def _tag(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, str)):
+    kind = type(value)
+    if kind in _AS_IT_IS:
         return value
-    if isinstance(value, int):
-        return {"i": str(value)}
-    if isinstance(value, float):
+    if kind is float:
         return value if math.isfinite(value) else {"f": repr(value)}
+    if kind is tuple:
+        return {"t": _tag_all(value)}
+    if kind is list:
+        return _tag_all(value)
+    if kind is dict:
+        return {"m": [_tag_all(value.keys()), _tag_all(value.values())]}
+    return _tag_other(value)
+
+
+def _tag_all(values: Collection[Any]) -> list[Any]:
+    """Many at once: in most partials all are numbers, or all are strings, and none needs a look."""
+    kinds = set(map(type, values))
+    if kinds <= _AS_IT_IS or (kinds == {float} and all(map(math.isfinite, values))):
+        return list(values)
+    return [_tag(value) for value in values]
+
+
+def _tag_other(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"b": base64.b64encode(value).decode()}
     if isinstance(value, Decimal):
@@ -71,12 +93,10 @@ def _tag(value: Any) -> Any:
         return {"on": value.isoformat()}
     if isinstance(value, timedelta):
         return {"for": [value.days, value.seconds, value.microseconds]}
-    if isinstance(value, tuple) and type(value) is tuple:
-        return {"t": [_tag(part) for part in value]}
-    if isinstance(value, list):
-        return [_tag(part) for part in value]
-    if isinstance(value, dict):
-        return {"d": [[_tag(key), _tag(part)] for key, part in value.items()]}
+    plain: type[Any]
+    for plain in (int, float, str, list, dict):  # a type derived from one of them is stored as that one
+        if isinstance(value, plain):
+            return _tag(plain(value))
     raise SnapshotError(
         f"a partial of type {type(value).__name__} cannot be stored: give the Monoid a codec=(encode, decode), "
         "or build the partial of None, numbers, str, bytes, dates, times, tuple, list and dict"
@@ -85,11 +105,9 @@ def _tag(value: Any) -> Any:
 
 def _untag(stored: Any) -> Any:
     if isinstance(stored, list):
-        return [_untag(part) for part in stored]
+        return _untag_all(stored)
     if isinstance(stored, dict):
         ((tag, inside),) = stored.items()
-        if tag == "i":
-            return int(inside)
         if tag == "f":
             return float(inside)
         if tag == "b":
@@ -103,8 +121,17 @@ def _untag(stored: Any) -> Any:
         if tag == "for":
             return timedelta(*inside)
         if tag == "t":
-            return tuple(_untag(part) for part in inside)
-        if tag == "d":
+            return tuple(_untag_all(inside))
+        if tag == "m":
+            keys, values = inside
+            return dict(zip(_untag_all(keys), _untag_all(values), strict=True))
+        if tag == "d":  # as dicts were stored once: pair by pair
             return {_untag(key): _untag(part) for key, part in inside}
+        if tag == "i":  # and integers: as digits
+            return int(inside)
         raise KeyError(tag)
     return stored
+
+
+def _untag_all(stored: list[Any]) -> list[Any]:
+    return stored if _NESTED.isdisjoint(map(type, stored)) else [_untag(part) for part in stored]
