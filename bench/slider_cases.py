@@ -82,6 +82,8 @@ class _Case:
         job = inc.Job(self.spark, state=str(self.place / "state"), query=studies.SPREAD, window=inc.splits())
         rows = [["batch", "plain s", "ours s", "time ×", "work ×", "paper: time ×", "paper: work ×", "links changed"]]
         for number, posts in enumerate(studies.posts(scale, lasting)[:batches]):
+            if number == 0:
+                written(studies.SPREAD.run(self.spark.createDataFrame(posts.slice(0, 1_000))))  # workers started
             pq.write_table(posts, self.place / f"{number}.parquet", row_group_size=max(1, posts.num_rows // 4))
             over = self.read(*map(str, range(number + 1)))
             add = {f"{number}": self.read(f"{number}")}

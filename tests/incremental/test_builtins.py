@@ -19,7 +19,7 @@ from slidewise.errors import ArgumentError
 from slidewise.incremental.arrow_worker import bound_from, lowerer, node_writer
 from slidewise.incremental.files import SRC, Part, read_blob
 from slidewise.incremental.jvm import MAKERS
-from slidewise.incremental.sheet import node_schema
+from slidewise.incremental.sheet import mark_of, node_schema
 from slidewise.incremental.steps import Step
 from slidewise.monoids import BUILTINS
 from slidewise.monoids.aggregate import Aggregate
@@ -96,13 +96,14 @@ def through_workers(query: inc.Query, tables: list[pa.Table], place: Path, answe
     With `answered`, every node has its answers beside it, and keys of one leaf alone keep theirs.
     """
     packed: bytes = cloudpickle.dumps((query, dict(zip(tables[0].schema.names, tables[0].schema.types, strict=True))))
+    mark = mark_of(query, bound_from(packed)) if answered else None
+    assert (mark is None) != answered
     schema = node_schema(bound_from(packed), answered)
 
     def run(table: pa.Table, nodes: list[str], new: bool, steps: tuple[Step, ...], written: str) -> pa.Table:
         keys = [("k", "ascending"), (SRC, "ascending"), *([("t", "ascending")] if new else [])]
         batches = table.sort_by(keys).to_batches(max_chunksize=5)
-        lowered = written if answered else None
-        make = node_writer(packed, tuple(nodes), (new,) * len(nodes), steps, (written,), (str(place),), lowered)
+        make = node_writer(packed, tuple(nodes), (new,) * len(nodes), steps, (written,), (str(place),), written, mark)
         told = [row for batch in make(iter(batches)) for row in batch.to_pylist() if row["file"]]
         blobs = [read_blob(one["node"], Part(one["file"], 0, 0, one["checksum"]), (str(place),)) for one in told]
         return pa.concat_tables(pq.read_table(pa.BufferReader(blob)) for blob in blobs).cast(schema)
@@ -114,7 +115,7 @@ def through_workers(query: inc.Query, tables: list[pa.Table], place: Path, answe
     both = pa.concat_tables([numbered(leaf, k) for k, leaf in enumerate(leaves)])
     nodes = [f"leaf{k}" for k in range(len(leaves))]
     root = run(both, nodes, False, (Step("root", tuple(nodes)),), "root")
-    return [row for batch in lowerer(packed)(iter(root.to_batches())) for row in batch.to_pylist()]
+    return [row for batch in lowerer(packed, mark)(iter(root.to_batches())) for row in batch.to_pylist()]
 
 
 @pytest.mark.parametrize("name", [name if name in (*CORE, "median") else rare(name) for name in BUILTINS])

@@ -15,9 +15,10 @@ import slidewise as sw
 from slidewise import incremental as inc
 from slidewise.incremental.files import SRC
 from slidewise.incremental.query import Bound
-from slidewise.incremental.sheet import ANSWERED, Sheet, Side, answers_of, node_schema, whole_keys
+from slidewise.incremental.sheet import ANSWERED, Sheet, Side, answers_of, mark_of, node_schema, whole_keys
 from slidewise.monoids.codec import decode_plain, encode_plain
 
+MARK = "mark"
 calls: Counter[str] = Counter()
 
 
@@ -70,12 +71,12 @@ def slid(root: pa.Table | None, rows: Rows) -> pa.Table:
         sheet = Sheet(bound(), table, (True, False)[: 1 + len(kept)])
         new: Side = sheet.sources[0]
         node = sheet.sources[1].merged(new) if kept else new
-        found.append(pa.Table.from_batches([sheet.rows_of(node, schema, lower=True)]))
+        found.append(pa.Table.from_batches([sheet.rows_of(node, schema, MARK)]))
     return pa.concat_tables(found)
 
 
 def answers(root: pa.Table) -> list[dict[str, Any]]:
-    columns = answers_of(bound(), root)
+    columns = answers_of(bound(), root, MARK)
     return pa.table([root.column("k"), *columns], names=["k", "texts", "sum", "median", "last"]).to_pylist()
 
 
@@ -106,7 +107,7 @@ def test_every_root_has_the_answers_of_all_rows(slides: list[Rows]) -> None:
     for new in slides:
         root, rows = slid(root, new), rows + new
         assert answers(root) == (expected(rows) if rows else [])
-        assert root.column(ANSWERED).to_pylist() == [True] * root.num_rows
+        assert root.column(ANSWERED).to_pylist() == [MARK] * root.num_rows
         without = root.drop_columns([ANSWERED])  # lowered now, from the partials
         assert answers(without) == answers(root)
 
@@ -123,9 +124,9 @@ def test_keys_that_got_nothing_new_are_neither_opened_nor_lowered() -> None:
 
 
 def test_a_root_without_answers_is_lowered_once() -> None:
-    """As a state has it that was written before answers were kept."""
+    """As a state has it that was written before answers were kept, or with another `lower`."""
     root = slid(None, [(k, f"{k};", k) for k in range(10)])
-    bare = root.set_column(root.column_names.index(ANSWERED), ANSWERED, pa.array([None, False] * 5, pa.bool_()))
+    bare = root.set_column(root.column_names.index(ANSWERED), ANSWERED, pa.array([None, "another"] * 5))
     calls.clear()
     assert answers(bare) == answers(root)
     assert calls["lower"] == 10
@@ -139,3 +140,22 @@ def test_nodes_of_other_windows_have_no_room_for_answers() -> None:
     assert ANSWERED not in node_schema(bound(), answers=False).names
     with pytest.raises(KeyError):
         node_schema(bound(), answers=False).field("__slidewise_answer0")
+
+
+def of(lower: Any, name: str = "m", result: str = "int64") -> str | None:
+    monoid = sw.Monoid(identity=0, combine=lambda a, b: a + b, lower=lower, name=name, result=result, commutative=True)
+    query = inc.group_by("k").aggregate(sw.aggregate(monoid, "n"))
+    return mark_of(query, query.bind(TYPES))
+
+
+def test_the_mark_follows_what_lowers() -> None:
+    def rounded(digits: int, *, up: int = 0) -> Any:
+        def lower(total: int, *, more: int = up) -> int:
+            return round(total, -digits) + more
+
+        return lower
+
+    assert of(rounded(1)) == of(rounded(1)) is not None
+    assert len({of(rounded(1)), of(rounded(2)), of(rounded(1, up=3)), of(None), of(None, result="float64")}) == 5
+    table = object()
+    assert of(lambda total: hash(table)) is None  # nobody can say whether that is still the same

@@ -24,11 +24,13 @@ from slidewise.kernels.spans import validity
 from slidewise.monoids.codec import codec_of, partial_schema
 
 
-@dataclass(frozen=True, slots=True)
 class Packed:
     """A partial as it was stored, not opened yet."""
 
-    blob: bytes
+    __slots__ = ("blob",)
+
+    def __init__(self, blob: bytes) -> None:
+        self.blob = blob
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from slidewise.incremental.arrow_worker import answer_reader, answerer, lowerer,
 from slidewise.incremental.files import SRC, WRITTEN_SPARK, reader
 from slidewise.incremental.jvm import quoted
 from slidewise.incremental.query import HIDDEN, Bound, Query
-from slidewise.incremental.sheet import ANSWERED, answer_fields, node_schema
+from slidewise.incremental.sheet import ANSWERED, answer_fields, mark_of, node_schema
 from slidewise.incremental.steps import Work
 from slidewise.spark.batch import tie_of
 
@@ -31,13 +31,14 @@ TIE = f"{HIDDEN}tie"
 
 
 class ArrowEngine:
-    """One query's jobs through Arrow; with `answers`, answers are kept beside the partials of roots."""
+    """One query's jobs through Arrow; with `answers`, those of roots are kept beside them, if they have a mark."""
 
     name = "Arrow"
 
     def __init__(self, query: Query, bound: Bound, answers: bool) -> None:
-        self.query, self.bound, self.answers = query, bound, answers
-        self.schema = node_schema(bound, answers)
+        self.query, self.bound = query, bound
+        self.mark = mark_of(query, bound) if answers else None
+        self.schema = node_schema(bound, self.mark is not None)
 
     def mapped(self, df: DataFrame, src: Any) -> DataFrame:
         """Rows of a new split: its number, what the query reads, and a hash of them for ties."""
@@ -71,7 +72,7 @@ class ArrowEngine:
         new = tuple(source.new for source in work.sources)
         nodes = tuple(source.node for source in work.sources)
         steps = tuple(step for level in work.levels() for step in level)
-        make = node_writer(self._packed(), nodes, new, steps, work.written, places, root if self.answers else None)
+        make = node_writer(self._packed(), nodes, new, steps, work.written, places, root, self.mark)
         return self._sorted(inputs).mapInArrow(make, WRITTEN_SPARK)
 
     def _sorted(self, inputs: DataFrame) -> DataFrame:
@@ -87,12 +88,12 @@ class ArrowEngine:
 
     def lowered(self, table: DataFrame) -> DataFrame:
         """Keys and answers of a node's rows."""
-        return table.mapInArrow(lowerer(self._packed()), self._result(table.schema))
+        return table.mapInArrow(lowerer(self._packed(), self.mark), self._result(table.schema))
 
     def answered(self, refs: DataFrame, places: tuple[str, ...]) -> DataFrame:
         """Keys and answers of a node, from its files: one pass through Python instead of two."""
         stored = from_arrow_schema(self.schema, prefer_timestamp_ntz=True)
-        return refs.mapInArrow(answer_reader(self._packed(), places, self.answers), self._result(stored))
+        return refs.mapInArrow(answer_reader(self._packed(), places, self.mark), self._result(stored))
 
     def _result(self, schema: StructType) -> StructType:
         keys = [schema[name] for name in self.bound.keys]

@@ -20,7 +20,7 @@ from slidewise.engine.partials import lowered
 from slidewise.errors import ArgumentError
 from slidewise.incremental.files import BATCH, SRC, WRITTEN, parts_in, read_blob, write_part
 from slidewise.incremental.query import Bound
-from slidewise.incremental.sheet import ANSWERED, Sheet, answer_fields, answers_of, node_schema, whole_keys
+from slidewise.incremental.sheet import ANSWERED, Sheet, answer_fields, answers_of, marked, node_schema, whole_keys
 from slidewise.incremental.steps import Step
 from slidewise.monoids.codec import encode_plain
 
@@ -42,16 +42,14 @@ def node_writer(
     steps: tuple[Step, ...],
     written: tuple[str, ...],
     places: tuple[str, ...],
-    answered: str | None,
+    root: str,
+    mark: str | None,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that makes and writes nodes on each partition; `answered` has its answers beside its partials.
-
-    Without `answered`, None, there is no room for answers either.
-    """
+    """The function that makes and writes nodes on each partition; with a mark, `root` has its answers beside it."""
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bound = bound_from(packed)
-        schema = node_schema(bound, answered is not None)
+        schema = node_schema(bound, mark is not None)
         parts: dict[str, list[pa.RecordBatch]] = {node: [] for node in written}
         ends = Ends(bound, nodes, new)
         for table in whole_keys(batches, bound.keys):
@@ -62,7 +60,7 @@ def node_writer(
                 older, newer = (found[part] for part in step.parts)
                 found[step.node] = older.merged(newer)
             for node in written:
-                parts[node].append(sheet.rows_of(found[node], schema, node == answered))
+                parts[node].append(sheet.rows_of(found[node], schema, mark if node == root else None))
         for node, batch in parts.items():
             whole = pa.Table.from_batches(batch, schema)
             if whole.num_rows:
@@ -101,20 +99,20 @@ class Ends:
             yield pa.RecordBatch.from_pylist([row], WRITTEN)
 
 
-def lowerer(packed: bytes) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def lowerer(packed: bytes, mark: str | None) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that gives the answers of a node's rows."""
 
     def lower(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bound = bound_from(packed)
         for batch in batches:
             keys = [batch.column(name) for name in bound.keys]
-            yield pa.RecordBatch.from_arrays([*keys, *answers_of(bound, batch)], _names(bound))
+            yield pa.RecordBatch.from_arrays([*keys, *answers_of(bound, batch, mark)], _names(bound))
 
     return lower
 
 
 def answer_reader(
-    packed: bytes, places: tuple[str, ...], answers: bool
+    packed: bytes, places: tuple[str, ...], mark: str | None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that gives the answers of parts of a node, rows of `READ_SPARK`; answers beside partials are read
     without them.
@@ -122,19 +120,17 @@ def answer_reader(
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bound = bound_from(packed)
-        schema = node_schema(bound, answers)
+        schema = node_schema(bound, mark is not None)
         beside = [*bound.keys, *(field.name for field in answer_fields(bound)), ANSWERED]
         for given in batches:
             for node, part in parts_in(given):
                 file = pq.ParquetFile(pa.BufferReader(read_blob(node, part, places)))
-                rows = None
-                if ANSWERED in file.schema_arrow.names:
-                    rows = file.read(beside)
-                    rows = rows if pc.all(rows.column(ANSWERED)).as_py() else None
-                rows = file.read() if rows is None else rows
+                rows = file.read(beside) if ANSWERED in file.schema_arrow.names else None
+                if rows is None or not marked(rows, mark).all():
+                    rows = file.read()
                 for batch in rows.to_batches(max_chunksize=BATCH):
                     keys = [batch.column(name).cast(schema.field(name).type) for name in bound.keys]
-                    yield pa.RecordBatch.from_arrays([*keys, *answers_of(bound, batch)], _names(bound))
+                    yield pa.RecordBatch.from_arrays([*keys, *answers_of(bound, batch, mark)], _names(bound))
 
     return read
 

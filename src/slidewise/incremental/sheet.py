@@ -8,6 +8,7 @@ pass as the bytes they are, and answers as they were lowered before. That is wha
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,21 +17,49 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+import slidewise
 from slidewise.engine.arrange import key_codes
-from slidewise.engine.partials import Partials, folded, loaded, lowered, merged, spread, stored, stored_fields
+from slidewise.engine.partials import (
+    Partials,
+    described,
+    folded,
+    loaded,
+    lowered,
+    merged,
+    spread,
+    stored,
+    stored_fields,
+)
 from slidewise.incremental.files import SRC
-from slidewise.incremental.query import HIDDEN, Bound
+from slidewise.incremental.query import HIDDEN, Bound, Query
+from slidewise.kernels.cache import CannotDigest, digest
+from slidewise.monoids.aggregate import Family
 
 ANSWERED = f"{HIDDEN}answered"
-"""True in rows that have their answers beside them."""
+"""The column with the mark of what lowered the answers of a row; null if it has none."""
 COMBINED = -1
+
+
+def mark_of(query: Query, bound: Bound) -> str | None:
+    """A digest of all that answers are made by; None if that cannot be told, so that answers cannot be kept."""
+    state = hashlib.sha256(slidewise.__version__.encode())
+    for aggregate, output in zip(query.aggregates, bound.outputs, strict=True):
+        state.update(f"{described(output)} {output.arrow};".encode())
+        lower = output.ops.monoid.lower
+        if isinstance(aggregate.source, Family) or lower is None:
+            continue  # ours: known by name and version
+        try:
+            state.update(digest(lower).encode())
+        except CannotDigest:
+            return None
+    return state.hexdigest()[:16]
 
 
 def node_schema(bound: Bound, answers: bool) -> pa.Schema:
     """The columns of a node's table: keys, then the partials of each output, then room for the answers if wanted."""
     keys = [pa.field(name, bound.types[name]) for name in bound.keys]
     fields = [field for a, output in enumerate(bound.outputs) for field in stored_fields(output, f"{HIDDEN}a{a}")]
-    room = [*answer_fields(bound), pa.field(ANSWERED, pa.bool_())] if answers else []
+    room = [*answer_fields(bound), pa.field(ANSWERED, pa.string())] if answers else []
     return pa.schema([*keys, *fields, *room])
 
 
@@ -39,9 +68,16 @@ def answer_fields(bound: Bound) -> list[pa.Field]:
     return [pa.field(f"{HIDDEN}answer{a}", output.arrow) for a, output in enumerate(bound.outputs)]
 
 
-def answers_of(bound: Bound, rows: pa.RecordBatch | pa.Table) -> list[Any]:
+def marked(rows: pa.RecordBatch | pa.Table, mark: str | None) -> Any:
+    """Which rows have answers of this mark beside them."""
+    if mark is None or ANSWERED not in rows.schema.names:
+        return np.zeros(rows.num_rows, dtype=np.bool_)
+    return pc.equal(rows.column(ANSWERED), mark).fill_null(False).to_numpy(zero_copy_only=False)
+
+
+def answers_of(bound: Bound, rows: pa.RecordBatch | pa.Table, mark: str | None) -> list[Any]:
     """The answers of a node's rows: those beside them, or lowered now."""
-    if ANSWERED in rows.schema.names and pc.all(rows.column(ANSWERED).fill_null(False)).as_py():
+    if mark is not None and marked(rows, mark).all():
         return [rows.column(field.name) for field in answer_fields(bound)]
     return [lowered(one) for one in _loaded(bound, rows)]
 
@@ -127,27 +163,25 @@ class Sheet:
         columns = self.bound.entered(some.column, some.num_rows)
         return [folded(output, columns, bounds) for output in self.bound.outputs]
 
-    def rows_of(self, node: Side, schema: pa.Schema, lower: bool) -> pa.RecordBatch:
-        """A node's table: the keys it has, their partials and, where the schema has room for them, their answers."""
+    def rows_of(self, node: Side, schema: pa.Schema, mark: str | None) -> pa.RecordBatch:
+        """A node's table: the keys it has, their partials and, in a schema with room, answers under this mark."""
         places = np.nonzero(node.there)[0]
         columns = [key.take(pa.array(places)) for key in self.keys]
         columns += [array for partials in node.partials for array in stored(partials, places)]
         if ANSWERED in schema.names:
-            fields = answer_fields(self.bound)
-            columns += self._answers(node, places) if lower else [pa.nulls(len(places), field.type) for field in fields]
-            columns.append(pa.repeat(lower, len(places)))
+            none = [pa.nulls(len(places)) for _ in self.bound.outputs]
+            columns += none if mark is None else self._answers(node, places, mark)
+            columns.append(pa.repeat(pa.scalar(mark, pa.string()), len(places)))
         cast = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
         return pa.RecordBatch.from_arrays(cast, schema=schema)
 
-    def _answers(self, node: Side, places: Any) -> list[pa.Array]:
+    def _answers(self, node: Side, places: Any, mark: str) -> list[pa.Array]:
         """Answers that were lowered before, for keys whose partial is what it was; the others now."""
-        rows = np.full(len(places), -1)
-        known = self.table.column(ANSWERED).fill_null(False).to_numpy() if ANSWERED in self.table.schema.names else None
+        rows, known = np.full(len(places), -1), marked(self.table, mark)
         for k, row_of in self._rows_of.items():
             mine = np.nonzero(node.origin[places] == k)[0]
             found = row_of[places[mine]]
-            if known is not None:
-                rows[mine] = np.where(known[found], found, -1)
+            rows[mine] = np.where(known[found], found, -1)
         old, fresh = np.nonzero(rows >= 0)[0], np.nonzero(rows < 0)[0]
         order = np.empty(len(places), dtype=np.int64)
         order[old], order[fresh] = np.arange(len(old)), len(old) + np.arange(len(fresh))

@@ -91,6 +91,8 @@ def _feed(state: Any, value: Any, seen: set[int]) -> None:
         for cell in value.__closure__ or ():
             _feed(state, cell.cell_contents, seen)
         _feed(state, value.__defaults__, seen)
+        if value.__kwdefaults__:
+            _feed(state, sorted(value.__kwdefaults__.items()), seen)
         names = sorted(names_in(value.__code__))
         for name in sorted(_globals_in(value.__code__)):  # not every attribute that happens to be a global's name too
             if name in value.__globals__:
