@@ -3,7 +3,8 @@
     sorted rows (key, src, columns or partials) ──► Sheet ──merged──► Side ──rows_of──► (key, partials, answers)
 
 A window that only grows has a root that is the last root and a little more: for the keys that got nothing new, partials
-pass as the bytes they are, and answers as they were lowered before. That is what `origin` is for.
+pass as the bytes they are, and answers as they were lowered before. That is what `origin` is for. An answer is good as
+long as nobody changes what lowers it: beside it stands a *mark*, a digest of that.
 """
 
 from __future__ import annotations
