@@ -21,6 +21,21 @@ from slidewise.swag import ALGORITHMS
 CORE = frozenset({"sum", "max", "stddev", "last", "concat"})
 """Built-ins that the normal run puts through every algorithm: exact, selective, rounded, not commutative, objects."""
 
+ON_SPARK = CORE | {
+    "count",
+    "mean",
+    "first",
+    "most_frequent",
+    "approx_distinct",
+    "median",
+    "any",
+    "argmax",
+    "correlation",
+}
+"""Built-ins that the normal run takes to Spark: an answer of every type, a tally, a sketch, two columns. There each is
+machine code of its own too, and what it computes is tested in process.
+"""
+
 OFTEN = frozenset({"two_stacks_lite", "foa"})
 """Algorithms that the normal run puts all of those through; of others it sees `max`, or `sum` where they subtract."""
 

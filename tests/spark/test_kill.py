@@ -178,7 +178,7 @@ def drill(place: Path, windows: str, seed: int, driver_kills: int, worker_kills:
 
 
 def test_the_driver_is_killed_and_then_workers(tmp_path: Path) -> None:
-    drill(tmp_path, "remembered", seed=1, driver_kills=1, worker_kills=2, files=5)
+    drill(tmp_path, "remembered", seed=1, driver_kills=1, worker_kills=1, files=4)
 
 
 @pytest.mark.slow
