@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TWITTER = (("8.9", "14.22"), ("9.2", "13.67"), ("9.42", "14.22"), ("9.25", "14.34"))
 GLASNOST = ("2.07", "2.8", "3.79", "3.32", "2.44", "2.56", "2.43", "1.9")
 NETSESSION = {100: "1.72", 95: "1.85", 90: "1.89", 85: "2.01", 80: "2.1", 75: "2.24"}
-POSTS, PIECES, CLIENTS, ENTRIES = 6_000, 90, 100_000, 100
+POSTS, PIECES, CLIENTS, ENTRIES = 10_000, 140, 100_000, 130
 
 
 def run(quick: bool, tell: Callable[[str], None]) -> Report:
