@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from slidewise.engine.answers import Rows
-from slidewise.engine.columns import Column, as_objects, dtype_of, kind_of
+from slidewise.engine.columns import Column, as_objects, dtype_of, frozen, kind_of
 from slidewise.engine.order import forever
 from slidewise.engine.plan import Plan
 from slidewise.frames.code import boundary_code, custom_code, delta_code, silence_code, threshold_code, total_code
@@ -148,7 +148,7 @@ class Framer:
         upto = np.asarray(upto, dtype=self.dtype)
         if not self.code.compiled:
             valid = valid.tolist()
-        given = (inputs, valid, has_nulls, times, runs, upto, ever, quiet, self.regs, self.marks, self.cols)
+        given = (inputs, valid, has_nulls, frozen(times), runs, upto, ever, quiet, self.regs, self.marks, self.cols)
         found = (lo, hi, starts, ends, fragments, counts, cut)
         n = self.kernel(*given, self.code.params, self._most(), *found)
         run = np.repeat(np.arange(len(runs)), counts)
