@@ -144,6 +144,7 @@ def test_one_job_of_two_stages_and_no_rows_on_the_driver(spark: SparkSession, tm
         job.advance({f"s{number}": frame(spark, number) for number in range(3)})
         spark.sparkContext.setJobGroup(name, name)
         job.advance({"s3": frame(spark, 3)})
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()  # what is told of stages lags behind
         tracker = spark.sparkContext.statusTracker()
         jobs = [tracker.getJobInfo(one) for one in tracker.getJobIdsForGroup(name)]
         # Adaptive execution submits the shuffle's map side as a job of its own; stages that run are counted once.
