@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SPLITS = 8
 SLIDES = 4
-CHOSEN = {"K-Means": 40_000, "HCT": 400_000}
+CHOSEN = {"K-Means": 6_000, "HCT": 60_000}
 """One application with a heavy map and one with many keys; rows of a split."""
 SETTINGS = {
     "as Spark comes: wait 3 s": {"spark.locality.wait": "3s"},
