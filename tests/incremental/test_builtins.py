@@ -19,7 +19,8 @@ from slidewise.errors import ArgumentError
 from slidewise.incremental.arrow_worker import bound_from, lowerer, node_writer
 from slidewise.incremental.files import SRC, Part, read_blob
 from slidewise.incremental.jvm import MAKERS
-from slidewise.incremental.sheet import mark_of, node_schema
+from slidewise.incremental.mark import mark_of
+from slidewise.incremental.sheet import node_schema
 from slidewise.incremental.steps import Step
 from slidewise.monoids import BUILTINS
 from slidewise.monoids.aggregate import Aggregate

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import slidewise as sw
 from slidewise import incremental as inc
 from slidewise.incremental.files import SRC
+from slidewise.incremental.mark import mark_of
 from slidewise.incremental.query import Bound
-from slidewise.incremental.sheet import ANSWERED, Sheet, Side, answers_of, mark_of, node_schema, whole_keys
+from slidewise.incremental.sheet import ANSWERED, Sheet, Side, answers_of, node_schema, whole_keys
 from slidewise.monoids.codec import decode_plain, encode_plain
 
 MARK = "mark"

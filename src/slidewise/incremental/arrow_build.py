@@ -19,8 +19,9 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from slidewise.incremental.arrow_worker import answer_reader, answerer, lowerer, node_writer
 from slidewise.incremental.files import SRC, WRITTEN_SPARK, reader
 from slidewise.incremental.jvm import quoted
+from slidewise.incremental.mark import mark_of
 from slidewise.incremental.query import HIDDEN, Bound, Query
-from slidewise.incremental.sheet import ANSWERED, answer_fields, mark_of, node_schema
+from slidewise.incremental.sheet import ANSWERED, answer_fields, node_schema
 from slidewise.incremental.steps import Work
 from slidewise.spark.batch import tie_of
 

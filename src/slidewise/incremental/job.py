@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 from slidewise.contraction import Tree, Void
 from slidewise.errors import ArgumentError, bad, whole
-from slidewise.incremental import draw, splits
+from slidewise.incremental import draw, incoming
 from slidewise.incremental.ahead import wanted_next
 from slidewise.incremental.book import Book, living_of
 from slidewise.incremental.ends import ends_of, refuse_disorder
 from slidewise.incremental.hot import Hot
+from slidewise.incremental.incoming import Frame, Reading
 from slidewise.incremental.making import Made, Maker
 from slidewise.incremental.manifest import Manifest, Node, Split
 from slidewise.incremental.memo import Memo, collected, places_of
 from slidewise.incremental.plain import Engine, engine_of
 from slidewise.incremental.query import Query
 from slidewise.incremental.report import Report
-from slidewise.incremental.splits import Frame, Reading
 from slidewise.incremental.window import Splits
 from slidewise.spark.fingerprint import digest
 from slidewise.spark.schema import spark_types
@@ -130,13 +130,13 @@ class Job:
         with self._memo.writing():
             clock = _Clock()
             manifest, swept = self._load()
-            frames = splits.given(self._spark, add, self._reading, self._split_rows, manifest)
+            frames = incoming.given(self._spark, add, self._reading, self._split_rows, manifest)
             if self._window.width is not None and len(frames) > self._window.width:
                 raise bad("add", len(frames), f"at most {self._window.width} splits at once, the width of the window")
             there = 0 if manifest is None else len(manifest.splits)
             automatic = self._window.dropped(there, len(frames))
             fixed = self._window.width is not None
-            count = splits.dropped(drop, manifest, automatic, fixed)
+            count = incoming.dropped(drop, manifest, automatic, fixed)
             if not frames and not count:
                 raise ArgumentError("add=None, drop=None: nothing to do; expected splits to add, or to drop")
             engine, manifest = self._bound(frames, manifest)
@@ -337,17 +337,17 @@ class Job:
         """The engine, and the manifest to go on from: the state's, if it is of this query and window, or a new one."""
         if manifest is not None:
             engine = self._engine(manifest)
-            splits.check_schema(frames, engine.bound)
+            incoming.check_schema(frames, engine.bound)
             return engine, manifest
         first = next(iter(frames.values()))
         bound = self._query.bind(spark_types(first.df))
-        splits.check_schema(frames, bound)
+        incoming.check_schema(frames, bound)
         engine = engine_of(self._query, bound, answers=self._window.grows)
         window = self._window.described()
-        return engine, Manifest(bound.phrases(engine.name), window, splits.packed_types(bound))
+        return engine, Manifest(bound.phrases(engine.name), window, incoming.packed_types(bound))
 
     def _engine(self, manifest: Manifest) -> Engine:
-        bound = self._query.bind(splits.unpacked_types(manifest.types))
+        bound = self._query.bind(incoming.unpacked_types(manifest.types))
         engine = engine_of(self._query, bound, answers=self._window.grows)
         said, mine = manifest.query, bound.phrases(engine.name)
         if said != mine:

@@ -10,17 +10,17 @@ takes a third stage. Kept nodes are read by Arrow (their checksums are checked) 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from slidewise.incremental.files import SRC, WRITTEN, WRITTEN_SPARK, reader, write_part
+from slidewise.incremental.files import SRC, WRITTEN_SPARK, reader
 from slidewise.incremental.jvm import Expressions, arrow_types, expressions_of, filled, quoted, value_of
+from slidewise.incremental.jvm_worker import writer
 from slidewise.incremental.query import HIDDEN, Bound, Query
 from slidewise.incremental.steps import Source, Work
 
@@ -166,25 +166,3 @@ class JvmEngine:
         grouped = self.mapped(df, F.lit(0)).groupBy(*keys).agg(*found)
         table = grouped.select(*keys, *self._neutral([F.col(name) for name in self.fields], self.fields))
         return self.lowered(table.where(F.col(ROWS) > 0))
-
-
-def writer(
-    nodes: tuple[str, ...], places: tuple[str, ...], schema: pa.Schema, keys: int
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that writes nodes: column groups side by side in, a row for each file out."""
-    width = len(schema) - keys
-
-    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts: dict[str, list[pa.RecordBatch]] = {node: [] for node in nodes}
-        for batch in batches:
-            for k, node in enumerate(nodes):
-                first = keys + k * width
-                columns = [*batch.columns[:keys], *batch.columns[first : first + width]]
-                part = pa.RecordBatch.from_arrays(columns, schema=schema)
-                parts[node].append(part.filter(pc.greater(columns[keys], 0)))
-        for node, found in parts.items():
-            table = pa.Table.from_batches(found, schema)
-            if table.num_rows:
-                yield pa.RecordBatch.from_pylist([write_part(table, node, places)], WRITTEN)
-
-    return write

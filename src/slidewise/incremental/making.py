@@ -11,15 +11,15 @@ from pyspark.sql import functions as F
 
 from slidewise.contraction import Tree, Void
 from slidewise.errors import StoreCorrupt
-from slidewise.incremental import splits
+from slidewise.incremental import incoming
 from slidewise.incremental.arrow_build import ArrowEngine
 from slidewise.incremental.book import Book, living_of
 from slidewise.incremental.files import READ_SPARK, SRC, Damaged, Part
 from slidewise.incremental.hot import Hot
+from slidewise.incremental.incoming import Frame, Reading
 from slidewise.incremental.manifest import Manifest, Node
 from slidewise.incremental.memo import Memo, reached
 from slidewise.incremental.plain import Engine
-from slidewise.incremental.splits import Frame, Reading
 from slidewise.incremental.steps import Source, Work, work_of
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Maker:
         """The Spark job; what it says of the files it wrote."""
         reached("before nodes")
         numbers = [(k, frame) for k, source in enumerate(work.sources) for frame in source.frames]
-        tables = splits.numbered(numbers, self._engine.mapped)
+        tables = incoming.numbered(numbers, self._engine.mapped)
         kept = [(k, source) for k, source in enumerate(work.sources) if not source.new]
         if kept:
             tables.append(self.read(kept))

@@ -9,7 +9,6 @@ long as nobody changes what lowers it: beside it stands a *mark*, a digest of th
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,11 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import slidewise
 from slidewise.engine.arrange import key_codes
 from slidewise.engine.partials import (
     Partials,
-    described,
     folded,
     loaded,
     lowered,
@@ -32,28 +29,11 @@ from slidewise.engine.partials import (
     stored_fields,
 )
 from slidewise.incremental.files import SRC
-from slidewise.incremental.query import HIDDEN, Bound, Query
-from slidewise.kernels.cache import CannotDigest, digest
-from slidewise.monoids.aggregate import Family
+from slidewise.incremental.query import HIDDEN, Bound
 
 ANSWERED = f"{HIDDEN}answered"
 """The column with the mark of what lowered the answers of a row; null if it has none."""
 COMBINED = -1
-
-
-def mark_of(query: Query, bound: Bound) -> str | None:
-    """A digest of all that answers are made by; None if that cannot be told, so that answers cannot be kept."""
-    state = hashlib.sha256(slidewise.__version__.encode())
-    for aggregate, output in zip(query.aggregates, bound.outputs, strict=True):
-        state.update(f"{described(output)} {output.arrow};".encode())
-        lower = output.ops.monoid.lower
-        if isinstance(aggregate.source, Family) or lower is None:
-            continue  # ours: known by name and version
-        try:
-            state.update(digest(lower).encode())
-        except CannotDigest:
-            return None
-    return state.hexdigest()[:16]
 
 
 def node_schema(bound: Bound, answers: bool) -> pa.Schema:
