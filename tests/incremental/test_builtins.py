@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark import cloudpickle
 
 import slidewise as sw
 from slidewise import incremental as inc
 from slidewise.errors import ArgumentError
-from slidewise.incremental.arrow_worker import bound_from, lowerer, node_writer
-from slidewise.incremental.files import SRC, Part, read_blob
+from slidewise.incremental.arrow_worker import Task, bound_from, lowerer, node_writer
+from slidewise.incremental.files import SRC, Part, read_part
 from slidewise.incremental.jvm import MAKERS
 from slidewise.incremental.mark import mark_of
 from slidewise.incremental.sheet import node_schema
@@ -91,43 +90,57 @@ def check(got: list[dict[str, Any]], aggregates: list[Aggregate], tables: list[p
             assert same(mine, theirs, max(scale, large)), (one, mine, theirs)
 
 
-def through_workers(query: inc.Query, tables: list[pa.Table], place: Path, answered: bool) -> list[dict[str, Any]]:
+def through_workers(
+    query: inc.Query, tables: list[pa.Table], place: Path, answered: bool, apart: bool
+) -> list[dict[str, Any]]:
     """What Spark's workers do, on one partition and without Spark: leaves are written, read again and combined.
 
-    With `answered`, every node has its answers beside it, and keys of one leaf alone keep theirs.
+    With `answered`, every node has its answers beside it, and keys of one leaf alone keep theirs. With `apart` the task
+    reads the leaves itself, else they come sorted.
     """
     packed: bytes = cloudpickle.dumps((query, dict(zip(tables[0].schema.names, tables[0].schema.types, strict=True))))
     mark = mark_of(query, bound_from(packed)) if answered else None
     assert (mark is None) != answered
     schema = node_schema(bound_from(packed), answered)
 
-    def run(table: pa.Table, nodes: list[str], new: bool, steps: tuple[Step, ...], written: str) -> pa.Table:
+    def run(
+        rows: pa.Table, nodes: list[str], new: bool, steps: tuple[Step, ...], written: str, kept: Any
+    ) -> list[Part]:
+        begin = pa.table({SRC: pa.array([-1], pa.int32())})
         keys = [("k", "ascending"), (SRC, "ascending"), *([("t", "ascending")] if new else [])]
-        batches = table.sort_by(keys).to_batches(max_chunksize=5)
-        make = node_writer(packed, tuple(nodes), (new,) * len(nodes), steps, (written,), (str(place),), written, mark)
-        told = [row for batch in make(iter(batches)) for row in batch.to_pylist() if row["file"]]
-        blobs = [read_blob(one["node"], Part(one["file"], 0, 0, one["checksum"]), (str(place),)) for one in told]
-        return pa.concat_tables(pq.read_table(pa.BufferReader(blob)) for blob in blobs).cast(schema)
+        batches = rows.sort_by(keys).to_batches(max_chunksize=5) if rows.num_rows else []
+        task = Task(packed, tuple(nodes), (new,) * len(nodes), steps, (written,), (str(place),), written, mark, kept)
+        told = [row for batch in node_writer(task)([*begin.to_batches(), *batches]) for row in batch.to_pylist()]
+        return [Part(one["file"], 0, 0, one["checksum"]) for one in told if one["file"]]
 
     def numbered(table: pa.Table, number: int) -> pa.Table:
         return table.append_column(SRC, pa.array([number] * table.num_rows, pa.int32()))
 
-    leaves = [run(numbered(table, 0), [f"leaf{k}"], True, (), f"leaf{k}") for k, table in enumerate(tables)]
-    both = pa.concat_tables([numbered(leaf, k) for k, leaf in enumerate(leaves)])
-    nodes = [f"leaf{k}" for k in range(len(leaves))]
-    root = run(both, nodes, False, (Step("root", tuple(nodes)),), "root")
-    return [row for batch in lowerer(packed, mark)(iter(root.to_batches())) for row in batch.to_pylist()]
+    nodes = [f"leaf{k}" for k in range(len(tables))]
+    leaves = [run(numbered(table, 0), [node], True, (), node, {}) for node, table in zip(nodes, tables, strict=True)]
+    read = [
+        [read_part(node, part, (str(place),), schema) for part in parts]
+        for node, parts in zip(nodes, leaves, strict=True)
+    ]
+    both = pa.concat_tables([numbered(pa.concat_tables(parts), k) for k, parts in enumerate(read)])
+    kept = {k: {0: tuple(parts)} for k, parts in enumerate(leaves)}
+    shuffled, nothing = (both, {}), (both.slice(0, 0), kept)
+    rows, kept = nothing if apart else shuffled
+    (root,) = run(rows, nodes, False, (Step("root", tuple(nodes)),), "root", kept)
+    table = read_part("root", root, (str(place),), schema)
+    return [row for batch in lowerer(packed, mark)(table.to_batches()) for row in batch.to_pylist()]
 
 
 @pytest.mark.parametrize("name", [name if name in (*CORE, "median") else rare(name) for name in BUILTINS])
 @pytest.mark.parametrize("answered", [False, True], ids=["lowered at last", "answered"])
-def test_every_builtin_through_arrow(tmp_path: Path, name: str, answered: bool) -> None:
+@pytest.mark.parametrize("apart", [False, True], ids=["shuffled", "read by the task"])
+def test_every_builtin_through_arrow(tmp_path: Path, name: str, answered: bool, apart: bool) -> None:
     aggregates = [bound(one, f"{name}_{k}") for k, one in enumerate(VARIANTS[name].values())]
     found = [one for one in aggregates if one is not None]
     assert len(found) == len(aggregates)
     tables = [rows(1), rows(2)]
     query = inc.group_by("k", order="t").aggregate(*found)
-    check(through_workers(query, tables, tmp_path, answered), found, tables, scale=1e15)
+    check(through_workers(query, tables, tmp_path, answered, apart), found, tables, scale=1e15)
 
 
 @pytest.mark.slow

@@ -1,10 +1,11 @@
 """A job whose aggregates go through Arrow: rows are shuffled and sorted by key, a worker folds and combines them.
 
-    new splits (src, key, columns)  ┐
-    kept nodes (src, key, partials) ┴─► repartition(key) ─► sort (key, src, order, hash) ─► mapInArrow: nodes ─► files
-              stage 1                                              stage 2
+    new splits (src, key, columns) ─► cut by a hash of the key ─► sort (key, src, order, hash) ─┐
+              stage 1                                              stage 2      mapInArrow: nodes ─► files
+                                                           kept nodes, the part of the same cut ┘
 
-What the workers do is arrow_worker.py.
+A tree of its own for each of P cuts: a task finds what is kept of its keys in files of its own. Kept nodes that are in
+Spark's memory, or were cut otherwise, go through the shuffle with what is new. The workers are in arrow_worker.py.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 from pyspark.sql.types import IntegerType, StructField, StructType
 
-from slidewise.incremental.arrow_worker import answer_reader, answerer, lowerer, node_writer
+from slidewise.incremental.arrow_worker import Task, answer_reader, answerer, lowerer, node_writer
+from slidewise.incremental.cuts import Cuts
 from slidewise.incremental.files import SRC, WRITTEN_SPARK, reader
 from slidewise.incremental.jvm import quoted
 from slidewise.incremental.mark import mark_of
 from slidewise.incremental.query import HIDDEN, Bound, Query
-from slidewise.incremental.sheet import ANSWERED, answer_fields, node_schema
+from slidewise.incremental.sheet import kept_later, node_schema
 from slidewise.incremental.steps import Work
 from slidewise.spark.batch import tie_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 TIE = f"{HIDDEN}tie"
 
@@ -65,23 +67,37 @@ class ArrowEngine:
         schema = StructType(
             [StructField(SRC, IntegerType()), *from_arrow_schema(self.schema, prefer_timestamp_ntz=True).fields]
         )
-        later = frozenset([ANSWERED, *(field.name for field in answer_fields(self.bound))])
-        return refs.mapInArrow(reader(places, self.schema, later), schema)
+        return refs.mapInArrow(reader(places, self.schema, kept_later(self.bound)), schema)
 
-    def written(self, inputs: DataFrame, work: Work, places: tuple[str, ...], root: str) -> DataFrame:
+    def written(
+        self, spark: SparkSession, inputs: DataFrame | None, work: Work, places: tuple[str, ...], root: str, cuts: Cuts
+    ) -> DataFrame:
         """The job: nodes are made and written; a row for each file, and for each new split the ends of its order."""
         new = tuple(source.new for source in work.sources)
         nodes = tuple(source.node for source in work.sources)
         steps = tuple(step for level in work.levels() for step in level)
-        make = node_writer(self._packed(), nodes, new, steps, work.written, places, root, self.mark)
-        return self._sorted(inputs).mapInArrow(make, WRITTEN_SPARK)
+        task = Task(self._packed(), nodes, new, steps, work.written, places, root, self.mark, cuts.kept)
+        return self._cut(spark, inputs, cuts.count).mapInArrow(node_writer(task), WRITTEN_SPARK)
 
-    def _sorted(self, inputs: DataFrame) -> DataFrame:
-        keys = [F.col(quoted(name)) for name in self.bound.keys]
+    def _cut(self, spark: SparkSession, inputs: DataFrame | None, cuts: int) -> DataFrame:
+        """Rows by cut, each of which begins with a row that says which it is: a cut without rows has a task too."""
+        first = spark.range(0, cuts, 1, 1).select((F.lit(-1) - F.col("id")).cast("int").alias(SRC))
+        which = -1 - F.col(SRC)
+        if inputs is not None:
+            first = inputs.unionByName(first, allowMissingColumns=True)
+            hashed = F.pmod(F.xxhash64(*self._keys()), F.lit(cuts)) if self.bound.keys else F.lit(0)
+            which = F.when(F.col(SRC) < 0, which).otherwise(hashed)
+        return self._sorted(first.repartitionById(cuts, which.cast("int")), inputs is not None)
+
+    def _sorted(self, moved: DataFrame, by_key: bool = True) -> DataFrame:
         order = [F.col(quoted(name)) for name in self.bound.order]
-        ties = [F.col(TIE)] if TIE in inputs.columns else []
-        moved = inputs.repartition(*keys) if keys else inputs.repartition(1)
-        return moved.sortWithinPartitions(*keys, F.col(SRC), *(order if ties else []), *ties)
+        ties = [F.col(TIE)] if TIE in moved.columns else []
+        return moved.sortWithinPartitions(
+            *(self._keys() if by_key else []), F.col(SRC), *(order if ties else []), *ties
+        )
+
+    def _keys(self) -> list[Any]:
+        return [F.col(quoted(name)) for name in self.bound.keys]
 
     def _packed(self) -> bytes:
         packed: bytes = cloudpickle.dumps((self.query, dict(self.bound.types)))  # type: ignore[no-untyped-call]
@@ -106,4 +122,6 @@ class ArrowEngine:
 
     def plainly(self, df: DataFrame) -> DataFrame:
         """The query over all rows, without a tree."""
-        return self._sorted(self.mapped(df, F.lit(0))).mapInArrow(answerer(self._packed()), self._result(df.schema))
+        rows = self.mapped(df, F.lit(0))
+        moved = rows.repartition(*self._keys()) if self.bound.keys else rows.repartition(1)
+        return self._sorted(moved).mapInArrow(answerer(self._packed()), self._result(df.schema))

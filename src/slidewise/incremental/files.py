@@ -39,23 +39,26 @@ WRITTEN = pa.schema(
         ("rows", pa.int64()),
         ("bytes", pa.int64()),
         ("checksum", pa.string()),
+        ("cut", pa.int32()),
         ("low", pa.string()),
         ("high", pa.string()),
     ]
 )
 """What a task says of each file it wrote; `low` and `high` are the ends of a split's order, in rows without a file."""
 
-WRITTEN_SPARK = "node string, file string, rows long, bytes long, checksum string, low string, high string"
+WRITTEN_SPARK = "node string, file string, rows long, bytes long, checksum string, cut int, low string, high string"
 
 
 @dataclass(frozen=True)
 class Part:
-    """One file of a node."""
+    """One file of a node; where keys are cut by a hash of our own, which of how many cuts it is of."""
 
     file: str
     rows: int
     bytes: int
     checksum: str
+    cut: int | None = None
+    cuts: int | None = None
 
 
 class Damaged(StoreCorrupt):
@@ -85,7 +88,7 @@ def checksum_of(blob: bytes) -> str:
     return hashlib.blake2b(blob, digest_size=16).hexdigest()
 
 
-def write_part(table: pa.Table, node: str, places: tuple[str, ...]) -> dict[str, Any]:
+def write_part(table: pa.Table, node: str, places: tuple[str, ...], cut: int | None = None) -> dict[str, Any]:
     """A table of a node to every replica; what `WRITTEN` says of it."""
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="lz4")
@@ -99,6 +102,7 @@ def write_part(table: pa.Table, node: str, places: tuple[str, ...]) -> dict[str,
         "rows": table.num_rows,
         "bytes": len(blob),
         "checksum": checksum_of(blob),
+        "cut": cut,
         "low": None,
         "high": None,
     }
@@ -143,24 +147,28 @@ def parts_in(given: pa.RecordBatch) -> Iterator[tuple[str, Part]]:
         yield row["node"], Part(row["file"], row["rows"], row["bytes"], row["checksum"])
 
 
+def read_part(
+    node: str, part: Part, places: tuple[str, ...], schema: pa.Schema, later: frozenset[str] = frozenset()
+) -> pa.Table:
+    """The rows of a part; columns of `later` are null where it has none: it was written before there were any."""
+    table = pq.read_table(pa.BufferReader(read_blob(node, part, places)))
+    columns = []
+    for field in schema:
+        missing = field.name in later and field.name not in table.schema.names
+        column = pa.nulls(table.num_rows) if missing else table.column(field.name)
+        columns.append(column.cast(field.type))
+    return pa.table(columns, schema=schema)
+
+
 def reader(
     places: tuple[str, ...], schema: pa.Schema, later: frozenset[str] = frozenset()
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that Spark's workers read nodes with: rows of `READ_SPARK` in, rows of the parts they name out.
-
-    Columns of `later` are null where a part has none: it was written before there were any.
-    """
+    """The function that Spark's workers read nodes with: rows of `READ_SPARK` in, rows of the parts they name out."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for given in batches:
             for src, (node, part) in zip(given.column(SRC), parts_in(given), strict=True):
-                table = pq.read_table(pa.BufferReader(read_blob(node, part, places)))
-                for batch in table.to_batches(max_chunksize=BATCH):
-                    columns = [pa.repeat(src, batch.num_rows)]
-                    for field in schema:
-                        missing = field.name in later and field.name not in batch.schema.names
-                        column = pa.nulls(batch.num_rows) if missing else batch.column(field.name)
-                        columns.append(column.cast(field.type))
-                    yield pa.RecordBatch.from_arrays(columns, [SRC, *schema.names])
+                for batch in read_part(node, part, places, schema, later).to_batches(max_chunksize=BATCH):
+                    yield batch.add_column(0, SRC, pa.repeat(src, batch.num_rows))
 
     return read

@@ -34,6 +34,11 @@ class Hot:
         self._wanted: frozenset[str] = frozenset()
         weakref.finalize(self, _release, self._frames).atexit = False
 
+    @property
+    def far(self) -> bool:
+        """True on a cluster, where files are read over a network."""
+        return self._level == TWO_COPIES
+
     def want(self, nodes: Collection[str]) -> None:
         """These are worth keeping from now on; what is kept and not among them stays until `forget_others`."""
         self._wanted = frozenset(nodes) if self._on else frozenset()

@@ -22,6 +22,7 @@ from slidewise.contraction import Tree, Void
 from slidewise.errors import ArgumentError, bad, whole
 from slidewise.incremental import draw, incoming
 from slidewise.incremental.ahead import wanted_next
+from slidewise.incremental.arrow_build import ArrowEngine
 from slidewise.incremental.book import Book, living_of
 from slidewise.incremental.ends import ends_of, refuse_disorder
 from slidewise.incremental.hot import Hot
@@ -61,6 +62,9 @@ class Job:
     cache
         True: nodes that the next slide reads stay in Spark's memory as long as this object lives. False: files only,
         which is enough for one slide per process.
+    partitions
+        Into how many parts keys are cut, through Arrow: a task each, which holds its part of the nodes it reads in
+        memory. None: as the state has it, or as many as tasks run at once when it begins.
     format, options, schema
         How paths are read, as ``spark.read`` takes them.
 
@@ -83,6 +87,7 @@ class Job:
         split_rows: int | None = None,
         gc: int | Callable[[Node], bool] = 2,
         cache: bool = True,
+        partitions: int | None = None,
         format: str = "parquet",
         options: Mapping[str, str] | None = None,
         schema: str | None = None,
@@ -102,6 +107,7 @@ class Job:
         self._policy = gc if callable(gc) else None
         if not isinstance(cache, bool):
             raise bad("cache", cache, "True or False")
+        self._partitions = None if partitions is None else whole("partitions", partitions, 1)
         self._memo, self._hot = Memo(places_of(state)), Hot(spark, cache)
         self._reading = Reading(format, tuple((options or {}).items()), schema)
         self._report: Report | None = None
@@ -212,7 +218,7 @@ class Job:
         leaves = {name: book.leaf(name, before.number + k) for k, name in enumerate(frames)}
         tree.advance(leaves, count)
         clock.lap("check")
-        self._hot.want(wanted_next(digest(before.query), self._window, tree, len(before.splits) + len(frames) - count))
+        self._want(engine, before, tree, len(before.splits) + len(frames) - count)
         new = {leaves[name]: frame for name, frame in frames.items()}
         made = self._maker(engine, before).make(tree, book, new)
         clock.lap("run")
@@ -248,7 +254,7 @@ class Job:
             tree = self._tree(before, book)
             tree.prepare()
             clock.lap("check")
-            self._hot.want(wanted_next(digest(before.query), self._window, tree, len(before.splits)))
+            self._want(engine, before, tree, len(before.splits))
             made = self._maker(engine, before).make(tree, book, {})
             clock.lap("run")
             moved = Manifest(
@@ -322,6 +328,11 @@ class Job:
         self._report = Report.of({**_plain(report), "seconds": dict(clock.laps)})
         return moved
 
+    def _want(self, engine: Engine, before: Manifest, tree: Tree[str], count: int) -> None:
+        """Which nodes are worth memory: none that tasks read themselves, on a machine that has them on its own disk."""
+        pays = self._hot.far or not isinstance(engine, ArrowEngine)
+        self._hot.want(wanted_next(digest(before.query), self._window, tree, count) if pays else ())
+
     # ---- what is there ----
     def _load(self) -> tuple[Manifest | None, int]:
         manifest = self._memo.load()
@@ -374,7 +385,7 @@ class Job:
         return self._maker(engine, manifest).answer(manifest.root)
 
     def _maker(self, engine: Engine, manifest: Manifest) -> Maker:
-        return Maker(self._spark, self._memo, self._hot, self._reading, engine, manifest)
+        return Maker(self._spark, self._memo, self._hot, self._reading, engine, manifest, self._partitions)
 
     # ---- behind ----
     def _start_behind(self) -> None:

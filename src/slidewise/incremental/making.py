@@ -14,6 +14,7 @@ from slidewise.errors import StoreCorrupt
 from slidewise.incremental import incoming
 from slidewise.incremental.arrow_build import ArrowEngine
 from slidewise.incremental.book import Book, living_of
+from slidewise.incremental.cuts import Cuts, by_cut, cuts_of
 from slidewise.incremental.files import READ_SPARK, SRC, Damaged, Part
 from slidewise.incremental.hot import Hot
 from slidewise.incremental.incoming import Frame, Reading
@@ -48,10 +49,18 @@ class Maker:
     """Makes nodes of one state."""
 
     def __init__(
-        self, spark: SparkSession, memo: Memo, hot: Hot, reading: Reading, engine: Engine, manifest: Manifest
+        self,
+        spark: SparkSession,
+        memo: Memo,
+        hot: Hot,
+        reading: Reading,
+        engine: Engine,
+        manifest: Manifest,
+        partitions: int | None = None,
     ) -> None:
         self._spark, self._memo, self._hot, self._reading = spark, memo, hot, reading
         self._engine, self._manifest = engine, manifest
+        self._cuts = cuts_of(spark, manifest, partitions, bool(engine.bound.keys))
 
     def make(self, tree: Tree[str], book: Book, new: Mapping[str, Frame]) -> Made:
         """The nodes that the tree has and the state has not; `new` gives the rows of new leaves."""
@@ -91,7 +100,8 @@ class Maker:
             made = {node: Node([], tuple(children.get(node, ()))) for node in work.written}
             for row in rows:
                 if row.file is not None:
-                    made[row.node].parts.append(Part(row.file, row.rows, row.bytes, row.checksum))
+                    of = None if row.cut is None else self._cuts
+                    made[row.node].parts.append(Part(row.file, row.rows, row.bytes, row.checksum, row.cut, of))
             rows_of = {name: node.rows for name, node in {**known, **made}.items()}
             rows_read, rows_hot = (sum(rows_of[node] for node in nodes) for nodes in (read, hot))
             return Made(made, lost, rows_read, rows_hot, work.key_combines(rows_of), rows)
@@ -103,15 +113,29 @@ class Maker:
         numbers = [(k, frame) for k, source in enumerate(work.sources) for frame in source.frames]
         tables = incoming.numbered(numbers, self._engine.mapped)
         kept = [(k, source) for k, source in enumerate(work.sources) if not source.new]
-        if kept:
-            tables.append(self.read(kept))
-        inputs = tables[0]
-        for table in tables[1:]:
-            inputs = inputs.unionByName(table, allowMissingColumns=True)
-        job = self._engine.written(inputs, work, self._memo.places, "".join(root))
+        own = self._read_by_tasks(kept)
+        if others := [(k, source) for k, source in kept if k not in own]:
+            tables.append(self.read(others))
+        inputs = (
+            reduce(lambda above, below: above.unionByName(below, allowMissingColumns=True), tables) if tables else None
+        )
+        places, last = self._memo.places, "".join(root)
+        if isinstance(self._engine, ArrowEngine):
+            job = self._engine.written(self._spark, inputs, work, places, last, Cuts(self._cuts, own))
+        else:
+            assert inputs is not None
+            job = self._engine.written(inputs, work, places, last)
         rows: list[Any] = job.collect()  # names of files, not data
         reached("after nodes")
         return rows
+
+    def _read_by_tasks(self, kept: list[tuple[int, Source]]) -> dict[int, dict[int, tuple[Part, ...]]]:
+        """The files of kept nodes that tasks read themselves: through Arrow, if cut as keys are and not in memory."""
+        if not isinstance(self._engine, ArrowEngine):
+            return {}
+        cold = [(k, source.node) for k, source in kept if not self._hot.has(source.node)]
+        found = {k: by_cut(self._manifest.nodes[node], self._cuts) for k, node in cold}
+        return {k: parts for k, parts in found.items() if parts is not None}
 
     def answer(self, root: str | None) -> DataFrame:
         """The answers of a node, or none at all.

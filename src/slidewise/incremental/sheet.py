@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from slidewise.engine.arrange import key_codes
 from slidewise.engine.partials import (
     Partials,
+    empty,
     folded,
     loaded,
     lowered,
@@ -49,6 +50,19 @@ def answer_fields(bound: Bound) -> list[pa.Field]:
     return [pa.field(f"{HIDDEN}answer{a}", output.arrow) for a, output in enumerate(bound.outputs)]
 
 
+def kept_later(bound: Bound) -> frozenset[str]:
+    """Columns that a file may not have: it was written before answers were kept."""
+    return frozenset([ANSWERED, *(field.name for field in answer_fields(bound))])
+
+
+def passed(bound: Bound, rows: pa.Table, answered: bool) -> pa.Table:
+    """A node's rows as another's: with their answers, or without."""
+    for name in kept_later(bound) if not answered and ANSWERED in rows.schema.names else ():
+        at = rows.schema.get_field_index(name)
+        rows = rows.set_column(at, rows.schema.field(at), pa.nulls(rows.num_rows, rows.schema.field(at).type))
+    return rows
+
+
 def marked(rows: pa.RecordBatch | pa.Table, mark: str | None) -> Any:
     """Which rows have answers of this mark beside them."""
     if mark is None or ANSWERED not in rows.schema.names:
@@ -63,13 +77,17 @@ def answers_of(bound: Bound, rows: pa.RecordBatch | pa.Table, mark: str | None) 
     return [lowered(one) for one in _loaded(bound, rows)]
 
 
-def whole_keys(batches: Iterable[pa.RecordBatch], keys: Sequence[str]) -> Iterator[pa.Table]:
-    """Sorted batches as tables that have all rows of each of their keys."""
+def whole_keys(batches: Iterable[pa.RecordBatch], keys: Sequence[str], least: int = 0) -> Iterator[pa.Table]:
+    """Sorted batches as tables that have all rows of each of their keys; of at least so many rows, but for the last."""
     held: list[pa.RecordBatch] = []
+    rows = 0
     for batch in batches:
         if not batch.num_rows:
             continue
         held.append(batch)
+        rows += batch.num_rows
+        if rows < least:
+            continue
         ends = pa.Table.from_batches([one.slice(at, 1) for one in held[-2:] for at in (0, one.num_rows - 1)])
         codes, _ = key_codes([ends.column(name) for name in keys], ends.num_rows)
         if codes is None or len(set(codes[-3:].tolist())) == 1:
@@ -79,6 +97,7 @@ def whole_keys(batches: Iterable[pa.RecordBatch], keys: Sequence[str]) -> Iterat
         cut = int(changes[-1]) + 1 if len(changes) else 0
         yield pa.Table.from_batches([*held[:-1], batch.slice(0, cut)])
         held = [batch.slice(cut)]
+        rows = held[0].num_rows
     if held:
         yield pa.Table.from_batches(held)
 
@@ -127,7 +146,9 @@ class Sheet:
             places = run_key[mine]
             there = np.zeros(self.size, dtype=np.bool_)
             there[places] = True
-            if is_new:
+            if not len(mine):  # the table need not have its columns
+                parts = [empty(output, 0) for output in bound.outputs]
+            elif is_new:
                 parts = self._folded(starts[mine], ends[mine + 1])
             else:
                 parts = _loaded(bound, table.take(pa.array(starts[mine])))
