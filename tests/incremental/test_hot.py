@@ -10,6 +10,7 @@ import pytest
 
 from slidewise import incremental as inc
 from slidewise.errors import ArgumentError
+from slidewise.incremental import hot
 from slidewise.incremental.files import NODES
 from tests.incremental.windows import IN_ARROW, IN_JVM, assert_answers, frame
 
@@ -28,6 +29,12 @@ def opened(spark: SparkSession, state: Path, query: inc.Query, width: int = 4, *
     return inc.Job(spark, state=str(state), query=query, window=inc.splits(width), cache=cache)
 
 
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a cluster, where nodes that tasks could read themselves come into memory too: files are far there."""
+    monkeypatch.setattr(hot, "_level", lambda spark: hot.TWO_COPIES)
+
+
 def test_an_answer_that_the_next_slide_reads_is_kept(spark: SparkSession, tmp_path: Path) -> None:
     """A window that only grows reads its last answer's node: from memory if somebody has looked at the answer."""
     before = kept(spark)
@@ -44,6 +51,7 @@ def test_an_answer_that_the_next_slide_reads_is_kept(spark: SparkSession, tmp_pa
     assert kept(spark) == before
 
 
+@pytest.mark.usefixtures("cluster")
 def test_through_arrow_prepare_brings_the_last_answer_s_node(spark: SparkSession, tmp_path: Path) -> None:
     """There answers lie beside partials, and reading them leaves the partials where they are."""
     before = kept(spark)
@@ -61,6 +69,7 @@ def test_through_arrow_prepare_brings_the_last_answer_s_node(spark: SparkSession
     assert kept(spark) == before
 
 
+@pytest.mark.usefixtures("cluster")
 def test_prepare_brings_into_memory_what_the_next_slide_reads(spark: SparkSession, tmp_path: Path) -> None:
     job = opened(spark, tmp_path, IN_ARROW)
     job.advance({f"s{k}": frame(spark, k) for k in range(4)})
@@ -73,6 +82,7 @@ def test_prepare_brings_into_memory_what_the_next_slide_reads(spark: SparkSessio
     assert_answers(made, IN_ARROW, range(1, 5))
 
 
+@pytest.mark.usefixtures("cluster")
 def test_a_node_whose_files_are_gone_is_made_again_whatever_memory_holds(spark: SparkSession, tmp_path: Path) -> None:
     job = opened(spark, tmp_path, IN_ARROW)
     job.advance({f"s{k}": frame(spark, k) for k in range(4)})
@@ -85,6 +95,7 @@ def test_a_node_whose_files_are_gone_is_made_again_whatever_memory_holds(spark: 
     assert_answers(made, IN_ARROW, range(1, 5))
 
 
+@pytest.mark.usefixtures("cluster")
 def test_a_cache_that_somebody_emptied_is_not_counted_on(spark: SparkSession, tmp_path: Path) -> None:
     job = opened(spark, tmp_path, IN_ARROW)
     job.advance({f"s{k}": frame(spark, k) for k in range(4)})
@@ -95,6 +106,7 @@ def test_a_cache_that_somebody_emptied_is_not_counted_on(spark: SparkSession, tm
     assert_answers(made, IN_ARROW, range(1, 5))
 
 
+@pytest.mark.usefixtures("cluster")
 def test_without_a_cache_nothing_is_kept(spark: SparkSession, tmp_path: Path) -> None:
     before = kept(spark)
     job = opened(spark, tmp_path, IN_ARROW, cache=False)
@@ -104,3 +116,14 @@ def test_without_a_cache_nothing_is_kept(spark: SparkSession, tmp_path: Path) ->
     assert (kept(spark), job.report().rows_hot) == (before, 0)
     with pytest.raises(ArgumentError, match="cache='yes': expected True or False"):
         opened(spark, tmp_path, IN_ARROW, cache="yes")  # type: ignore[arg-type]
+
+
+def test_on_one_machine_tasks_read_their_own_files(spark: SparkSession, tmp_path: Path) -> None:
+    """The system has them in memory as it is, and they need no shuffle."""
+    before = kept(spark)
+    job = opened(spark, tmp_path, IN_ARROW)
+    job.advance({f"s{k}": frame(spark, k) for k in range(4)})
+    job.prepare()
+    assert "warm" not in job.report().seconds
+    assert_answers(job.advance({"s4": frame(spark, 4)}), IN_ARROW, range(1, 5))
+    assert (kept(spark), job.report().rows_hot) == (before, 0)
