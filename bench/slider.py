@@ -111,11 +111,14 @@ class Bench:
     def sized(self, least: float) -> None:
         """Make splits so large that recomputing takes so many seconds, by the pace of a few, then of all of them.
 
-        Before that a plain run and a job of two splits, so that neither is measured with classes to load and workers
-        to start; what Spark generates for 20 splits is not generated yet.
+        Plain runs are warm by then: classes are loaded, code is compiled, workers have started. So a first run and a
+        slide over the small splits come before anything is measured.
         """
         self.plain(0, 1)
-        self.slide(self.job("two", inc.splits(2)), 0, 2, inc.splits(2))
+        for window in (WINDOWS["fixed"], WINDOWS["append"]):
+            job = self.job("small", window)
+            self.slide(job, 0, SPLITS, window)
+            self.slide(job, SPLITS, 1, window)
         for some in (4, SPLITS):
             took = self.plain(0, some).seconds * SPLITS / some
             self.rows = max(100, int(self.rows * max(least / took, 0.2)))
@@ -148,7 +151,16 @@ class Tables:
         ]
         self.parts = [["app, window, change", "map s", "contraction + reduce s", "of plain's map", "of plain's reduce"]]
         self.split = [
-            ["app", "slide s", "prepared s", "faster by", "ahead s", "share of work ahead", "paper: faster by"]
+            [
+                "app",
+                "slide s",
+                "prepared s",
+                "faster by",
+                "plain run of the new split s",
+                "ahead s",
+                "share of work ahead",
+                "paper: faster by",
+            ]
         ]
         self.first = [["app, window", "plain s", "first run s", "× time", "× work", "state / input"]]
         self.read = [["app", "nodes", "rows", "from files s", "from memory s", "less by", "paper: less by"]]
@@ -254,14 +266,18 @@ class _Run:
         self.report.timings.append(Timing(case, "plain", rows, (self.base.seconds,)))
 
     def _split_processing(self, number: int) -> None:
-        """Two jobs from one state move by the same splits, by turns; one of them works ahead."""
+        """Two jobs from one state move by the same splits, by turns; one of them works ahead.
+
+        A plain run over the new split alone is beside them: no slide can take less than its map.
+        """
         bench, window = self.bench, WINDOWS["fixed"]
         state, ahead_state = bench.place / "state-fixed", bench.place / "state-ahead"
         shutil.copytree(state, ahead_state, dirs_exist_ok=True)
         never = inc.Job(bench.spark, state=str(state), query=self.app.query, window=window)
         always = inc.Job(bench.spark, state=str(ahead_state), query=self.app.query, window=window)
-        usual, prepared, ahead = [], [], []
+        usual, prepared, ahead, alone = [], [], [], []
         for k in range(number, number + PAIRS):
+            alone.append(bench.plain(k, k + 1))
             usual.append(bench.slide(never, k, 1, window))
             with metered(bench.spark) as meter:
                 always.prepare()
@@ -274,6 +290,7 @@ class _Run:
                 f"{slow:.2f}",
                 f"{took:.2f}",
                 f"{1 - took / slow:.0%}",
+                f"{_median(alone)[0]:.2f}",
                 f"{before:.2f}",
                 f"{work_before / (work + work_before):.0%}",
                 "25 to 40 %",

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from slidewise.incremental.job import Job
 
-TOP = ("state", "window", "bucket", "tree", "seed", "split_rows", "query", "read", "output", "spark")
+TOP = ("state", "window", "bucket", "tree", "seed", "split_rows", "partitions", "query", "read", "output", "spark")
 AGGREGATE = ("name", "monoid", "columns", "alias", "options", "where")
 
 
@@ -50,6 +50,7 @@ class JobFile:
     query: Query
     window: Splits
     split_rows: int | None
+    partitions: int | None
     read: Mapping[str, Any]
     output: Mapping[str, str]
     spark: Mapping[str, str]
@@ -73,6 +74,7 @@ class JobFile:
             query=self.query,
             window=self.window,
             split_rows=self.split_rows,
+            partitions=self.partitions,
             cache=False,  # a process of its own for every slide
             **self.read,
         )
@@ -106,6 +108,7 @@ def read_job(path: Path) -> JobFile:
         _query(content["query"]),
         _window(content),
         content.get("split_rows"),
+        content.get("partitions"),
         reading,
         output,
         {name: str(value) for name, value in _table(content, "spark", None).items()},
