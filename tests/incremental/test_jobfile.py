@@ -47,8 +47,8 @@ def written(place: Path, text: str = FILE) -> Path:
 
 
 def test_a_file_says_what_a_call_says(tmp_path: Path) -> None:
-    file = read_job(written(tmp_path))
-    assert (file.query, file.window) == (QUERY, inc.splits(2))
+    file = read_job(written(tmp_path, FILE.replace("window = 2", "window = 2\npartitions = 3")))
+    assert (file.query, file.window, file.partitions) == (QUERY, inc.splits(2), 3)
     assert file.state == [f"{tmp_path}/a", f"{tmp_path}/b"]
 
 

@@ -65,11 +65,9 @@ class Task:
 
     def aside(self, cut: int, bound: Bound, schema: pa.Schema) -> Aside:
         """The rows of those parts in one cut."""
-        tables = {}
+        tables, later = {}, kept_later(bound)
         for k, parts in self.kept.items():
-            read = [
-                read_part(self.nodes[k], part, self.places, schema, kept_later(bound)) for part in parts.get(cut, ())
-            ]
+            read = [read_part(self.nodes[k], part, self.places, schema, later) for part in parts.get(cut, ())]
             tables[k] = pa.concat_tables([schema.empty_table(), *read])
         return Aside(bound.keys, tables)
 
@@ -102,7 +100,7 @@ def node_writer(task: Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.
                 mark = task.mark if node == task.root else None
                 parts[node].append(sheet.rows_of(found[node], schema, mark))
 
-        for table in whole_keys(batches, bound.keys, BATCH):
+        for table in whole_keys(batches, bound.keys, max(BATCH, aside.rows)):
             ends.take(table)
             take(aside.with_kept(table))
         made_of = {node: task.sources_of(node) for node in task.written}
@@ -123,7 +121,7 @@ def node_writer(task: Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.
 
 
 def cut_of(batches: Iterable[pa.RecordBatch]) -> tuple[int, Iterator[pa.RecordBatch]]:
-    """Which cut a task's rows are of, and the rows: the first is not one, but says the cut (`first_of_cuts`)."""
+    """Which cut a task's rows are of, and the rows: the first is none, but says the cut (`ArrowEngine.written`)."""
     some = iter(batches)
     first = next(one for one in some if one.num_rows)
     src = first.column(SRC)

@@ -28,11 +28,19 @@ class Aside:
         self._tables = dict(tables)
         self._left = {k: np.ones(table.num_rows, dtype=np.bool_) for k, table in tables.items()}
 
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return sum(len(left) for left in self._left.values())
+
     def __iter__(self) -> Iterator[tuple[int, pa.Table]]:
         return iter(self._tables.items())
 
     def with_kept(self, table: pa.Table) -> pa.Table:
-        """Rows of whole keys with those that are kept of the same keys, together by key, then by source."""
+        """Rows of whole keys with those that are kept of the same keys, together by key, then by source.
+
+        Time in proportion to the rows of both: tables of at least `rows` rows make that the rows of the stream.
+        """
         some = {k: kept.cast(_as_in(table.schema, kept.schema)) for k, kept in self._tables.items()}
         codes, groups = self._codes([table, *some.values()])
         asked = np.zeros(groups, dtype=np.bool_)
