@@ -62,7 +62,7 @@ demo: setup  ## see it work
 .PHONY: test
 test: setup  ## the tests, without the slow ones
 	@tools/ensure_redis.sh
-	@$(WITH_JAVA) $(PYTEST) -m "not slow" $(ON_ALL_CORES)
+	@$(WITH_JAVA) $(PYTEST) -m "not slow" $(ON_ALL_CORES) --durations 15 --durations-min 3
 
 .PHONY: test-slow
 test-slow: setup  ## drills and long runs

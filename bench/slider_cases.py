@@ -5,7 +5,7 @@ Glasnost    a window of 3 months by month, as many traces as the paper's files
 NetSession  a window of 4 weeks by week, variable; in week 5 100 to 75 % of the clients upload
 
 Each slide is timed with its answers, then recomputing over the same window; all answers are compared, both ways. Sized
-so that recomputing takes half a minute or more on two cores.
+so that recomputing takes about half a minute on two cores.
 """
 
 from __future__ import annotations
