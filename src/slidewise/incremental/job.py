@@ -60,8 +60,9 @@ class Job:
         How many windows, the last included, keep all their nodes (at least 1), or ``callable(node) -> bool``, which
         says True for a node of the last two that may go; what the window of now needs always stays.
     cache
-        True: nodes that the next slide reads stay in Spark's memory as long as this object lives. False: files only,
-        which is enough for one slide per process.
+        True: nodes that the next slide reads stay in Spark's memory as long as this object lives; through Arrow on a
+        cluster only, since on one machine tasks read their own files. False: files only, which is enough for one slide
+        per process.
     partitions
         Into how many parts keys are cut, through Arrow: a task each, which holds its part of the nodes it reads in
         memory. None: as the state has it, or as many as tasks run at once when it begins.
