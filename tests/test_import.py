@@ -37,3 +37,18 @@ def test_every_public_name_is_there_and_documented() -> None:
 def test_verbs_stay_functions_in_any_order_of_use() -> None:
     program = "import slidewise as sw; sw.explain; sw.schema; print(callable(sw.slide), callable(sw.aggregate))"
     assert in_a_new_process(program) == "True True"
+
+
+def test_what_a_worker_of_an_incremental_job_loads_is_light() -> None:
+    """A nightly slide is a process of its own, and so are its workers: those in the JVM only write files."""
+    unwanted = tuple(name for name in HEAVY if name != "pyarrow")
+    program = (
+        "import sys, slidewise.incremental.jvm_worker;"
+        f"print([m for m in {(*unwanted, 'slidewise.engine')!r} if m in sys.modules])"
+    )
+    assert in_a_new_process(program) == "[]"
+
+
+def test_names_of_incremental_are_those_of_its_users_in_any_order() -> None:
+    program = "from slidewise import incremental as inc; inc.Job; print(inc.splits(2).width, sorted(dir(inc)))"
+    assert in_a_new_process(program) == "2 ['Job', 'Query', 'Report', 'Splits', 'group_by', 'splits']"

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slidewise.incremental import aside
+from slidewise.incremental.arrow_worker import cut_of
 from slidewise.incremental.aside import Aside
 from slidewise.incremental.files import SRC
 
@@ -111,3 +112,14 @@ def test_rows_that_are_left_come_in_tables_of_about_a_batch(rows: int) -> None:
     read = Aside(NAMES, {1: keys, 2: keys})
     with mock.patch.object(aside, "BATCH", 4):
         assert [one.num_rows for one in read.shared()] == {0: [], 1: [2], 7: [4, 4, 4, 2]}[rows]
+
+
+def test_the_first_row_of_a_task_says_its_cut() -> None:
+    def batch(*sources: int) -> pa.RecordBatch:
+        return pa.RecordBatch.from_pydict({SRC: pa.array(sources, pa.int32())})
+
+    cut, rows = cut_of([batch(), batch(-3, 0, 1), batch(1)])
+    assert (cut, [one.column(SRC).to_pylist() for one in rows]) == (2, [[0, 1], [1]])
+    for wrong in (batch(0), batch(-1, -2)):
+        with pytest.raises(RuntimeError, match="of several cuts, or none"):
+            cut_of([wrong])

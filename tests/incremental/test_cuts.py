@@ -65,11 +65,13 @@ def test_a_state_that_is_not_cut_goes_on(spark: SparkSession, tmp_path: Path, wi
 
 
 def test_the_number_of_cuts_may_change(spark: SparkSession, tmp_path: Path) -> None:
-    """What was cut into another number goes through the shuffle, once."""
-    for number, partitions in enumerate([2, 5, None, 1, 5]):
+    """What was cut into another number goes through the shuffle; a job that does not say takes the last one's."""
+    for number, (partitions, cuts) in enumerate([(2, 2), (5, 5), (None, 5), (1, 1), (5, 5)]):
+        before = {part.file for part in parts(tmp_path)} if number else set()
         job = inc.Job(spark, state=str(tmp_path), query=IN_ARROW, window=inc.splits(3), partitions=partitions)
         made = job.advance({f"s{number}": frame(spark, number)})
         job.prepare()
+        assert {part.cuts for part in parts(tmp_path) if part.file not in before} == {cuts}
         assert_answers(made, IN_ARROW, range(max(0, number - 2), number + 1))
     with pytest.raises(ArgumentError, match="partitions=0"):
         inc.Job(spark, state=str(tmp_path), query=IN_ARROW, window=inc.splits(3), partitions=0)

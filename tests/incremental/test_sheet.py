@@ -160,3 +160,16 @@ def test_the_mark_follows_what_lowers() -> None:
     assert len({of(rounded(1)), of(rounded(2)), of(rounded(1, up=3)), of(None), of(None, result="float64")}) == 5
     table = object()
     assert of(lambda total: hash(table)) is None  # nobody can say whether that is still the same
+
+
+@given(
+    keys=st.lists(st.one_of(st.none(), st.integers(0, 4)), max_size=30).map(lambda some: sorted(some, key=repr)),
+    size=st.integers(1, 7),
+    least=st.integers(0, 12),
+)
+def test_tables_of_whole_keys_are_as_long_as_asked(keys: list[int | None], size: int, least: int) -> None:
+    rows = pa.table({"k": pa.array(keys, pa.int64())})
+    found = [one.column("k").to_pylist() for one in whole_keys(rows.to_batches(max_chunksize=size), ["k"], least)]
+    assert [key for some in found for key in some] == keys
+    assert len({key for some in found for key in set(some)}) == sum(len(set(some)) for some in found)
+    assert all(len(some) + size >= least for some in found[:-1])  # the key that goes on stays for the next

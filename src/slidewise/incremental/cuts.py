@@ -3,7 +3,8 @@
     cut of a key = pmod(xxhash64(key), P)
 
 P is decided when a state begins and stays: a task then finds all that is kept of its keys in files of its own cut, so
-that only new rows are shuffled. A node that was cut into another number goes through the shuffle, and is right too.
+that only new rows are shuffled. A node that was cut into another number goes through the shuffle wherever it is read,
+and is right too.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ class Cuts:
 
 
 def cuts_of(spark: SparkSession, manifest: Manifest, asked: int | None, keys: bool) -> int:
-    """As asked; else as the state has it; else as many as tasks run at once."""
+    """As asked; else as the newest node has it; else as many as tasks run at once."""
     if not keys:
         return 1
-    known = (part.cuts for node in manifest.nodes.values() for part in node.parts if part.cuts is not None)
+    newest_first = reversed(manifest.nodes.values())
+    known = (part.cuts for node in newest_first for part in node.parts if part.cuts is not None)
     return asked or next(known, None) or _at_once(spark)
 
 
